@@ -1,0 +1,220 @@
+"""Sources, spans and diagnostics: what every error and warning of gradcli is made of, and how it looks.
+
+A diagnostic is data (`Diagnostic`); `render` is the only place that draws one. The codes and their explanations
+stand in `codes.py`. This module imports nothing else of the project, so every room may use it.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """A program's text under the name that messages show: a path, `<expr>` or `<stdin>`."""
+
+    name: str
+    text: str
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """Line and column of a character offset, both counted from 1."""
+        before = self.text.rfind("\n", 0, offset)
+        return self.text.count("\n", 0, offset) + 1, offset - before
+
+    def line(self, number: int) -> str:
+        """The text of line `number` (from 1), without its newline."""
+        lines = self.text.split("\n")
+        return lines[number - 1].rstrip("\r") if number <= len(lines) else ""
+
+
+class Span(NamedTuple):
+    """A stretch of a source: characters `start` up to, not including, `end`."""
+
+    source: Source
+    start: int
+    end: int
+
+    @property
+    def line(self) -> int:
+        return self.source.position(self.start)[0]
+
+    @property
+    def column(self) -> int:
+        return self.source.position(self.start)[1]
+
+    @property
+    def text(self) -> str:
+        return self.source.text[self.start : self.end]
+
+    def to(self, other: Span) -> Span:
+        """The span from the start of this one to the end of `other`."""
+        return Span(self.source, self.start, max(self.end, other.end))
+
+    def __str__(self) -> str:
+        line, column = self.source.position(self.start)
+        return f"{self.source.name}:{line}:{column}"
+
+
+class CallSite(NamedTuple):
+    """A call that led to an error: which function, and where it was called."""
+
+    function: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One error or warning.
+
+    `code` is `E…` or `W…` from `codes.CODES`; `label` stands behind the caret and gives the actual values; `help` is the
+    fix. `reason` is the stable reason code of an unconnected gradient, "" elsewhere; `calls` runs from the
+    innermost call outwards; `span` is None where no source line is at fault (a bad option, a missing file).
+    """
+
+    code: str
+    message: str
+    span: Span | None = None
+    label: str = ""
+    help: str = ""
+    reason: str = ""
+    calls: tuple[CallSite, ...] = ()
+
+    @property
+    def severity(self) -> str:
+        return "warning" if self.code.startswith("W") else "error"
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code that this error stands for (see `gradcli explain`); 0 for a warning."""
+        return EXIT_CODES.get(self.code[:2], 0)
+
+    def as_json(self) -> dict[str, Any]:
+        """The diagnostic as the JSON formats print it."""
+        line, column = self.span.source.position(self.span.start) if self.span else (None, None)
+        entry: dict[str, Any] = {
+            "code": self.code,
+            "severity": self.severity,
+            "file": self.span.source.name if self.span else None,
+            "line": line,
+            "column": column,
+            "message": self.message if not self.label else f"{self.message}: {self.label}",
+            "help": self.help,
+        }
+        if self.reason:
+            entry["reason"] = self.reason
+        return entry
+
+
+# E0 the command line · E1 syntax · E2 names and structure · E3 run time · E4 limits · E5 device · E9 a bug
+EXIT_CODES = {"E0": 2, "E1": 3, "E2": 3, "E3": 3, "E4": 4, "E5": 5, "E9": 70}
+
+
+class GradcliError(Exception):
+    """A failure with its diagnostics, most important first; what the Python door raises."""
+
+    def __init__(self, *diagnostics: Diagnostic) -> None:
+        super().__init__(*diagnostics)
+        self.diagnostics: list[Diagnostic] = list(diagnostics)
+
+    @property
+    def exit_code(self) -> int:
+        return max((d.exit_code for d in self.diagnostics), default=70)
+
+    def __str__(self) -> str:
+        return "\n".join(render(d) for d in self.diagnostics)
+
+
+def did_you_mean(name: str, candidates: Iterable[str]) -> str:
+    """``did you mean `x`?`` for the closest candidate, or "" where none is close."""
+    known = [c for c in candidates if not c.startswith("_")]
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    if not close:
+        close = [c for c in known if c.lower() == name.lower()][:1]
+    return f"did you mean `{close[0]}`?" if close else ""
+
+
+# ---- drawing -------------------------------------------------------------------------------------------------------
+
+_STYLES = {"error": "\x1b[1;31m", "warning": "\x1b[1;33m", "bold": "\x1b[1m", "frame": "\x1b[1;34m", "off": "\x1b[0m"}
+_MAX_LINE = 160  # longer source lines are shown as a window around the caret
+_MAX_CALLS = 8
+
+
+def render(diagnostic: Diagnostic, color: bool = False) -> str:
+    """Draws one diagnostic: headline, place, source line with a caret span, help, and the calls that led there."""
+    paint = _painter(color)
+    lines = [paint(diagnostic.severity, f"{diagnostic.severity}[{diagnostic.code}]") + paint("bold", f": {diagnostic.message}")]
+    gutter = 1
+    if diagnostic.span is not None:
+        excerpt, gutter = _excerpt(diagnostic.span, diagnostic.label, diagnostic.severity, paint)
+        lines += excerpt
+    elif diagnostic.label:
+        lines.append(f"  {diagnostic.label}")
+    if diagnostic.help:
+        lines.append(" " * gutter + paint("frame", " = ") + paint("bold", "help: ") + diagnostic.help)
+    for call in _shorten(diagnostic.calls):
+        if isinstance(call, str):
+            lines.append(" " * gutter + paint("frame", " = ") + call)
+        else:
+            lines.append(" " * gutter + paint("frame", " = ") + f"in `{call.function}`, called at {call.span}")
+    return "\n".join(lines)
+
+
+def _painter(color: bool) -> Any:
+    if not color:
+        return lambda style, text: text
+    return lambda style, text: f"{_STYLES[style]}{text}{_STYLES['off']}"
+
+
+def _shorten(calls: Sequence[CallSite]) -> list[CallSite | str]:
+    if len(calls) <= _MAX_CALLS:
+        return list(calls)
+    half = _MAX_CALLS // 2
+    return [*calls[:half], f"… {len(calls) - 2 * half} more calls …", *calls[-half:]]
+
+
+def _printable(text: str) -> str:
+    """Control characters as their visible counterparts, so that hostile text can't drive the terminal."""
+    return "".join(chr(0x2400 + ord(c)) if c < " " and c != "\t" else "\u2421" if "\x7f" <= c <= "\x9f" else c for c in text)
+
+
+def _excerpt(span: Span, label: str, severity: str, paint: Any) -> tuple[list[str], int]:
+    number, column = span.source.position(span.start)
+    text = _printable(span.source.line(number))
+    width = max(1, min(span.end - span.start, len(text) - column + 1))
+    start = column - 1
+    if len(text) > _MAX_LINE:
+        cut = max(0, start - _MAX_LINE // 2)
+        text = ("…" if cut else "") + text[cut : cut + _MAX_LINE] + "…"
+        start = start - cut + (1 if cut else 0)
+        width = min(width, max(1, len(text) - start))
+    gutter = len(str(number)) + 1
+    blank = " " * gutter + paint("frame", " |")
+    # Tabs are copied, so that the caret lines up whatever the terminal makes of them.
+    pad = "".join("\t" if c == "\t" else " " for c in text[:start])
+    caret = paint(severity, "^" * width + (f" {label}" if label else ""))
+    return [
+        " " * gutter + paint("frame", "--> ") + str(span),
+        blank,
+        paint("frame", f"{number:>{gutter}} |") + f" {text}".rstrip(),
+        f"{blank} {pad}{caret}",
+    ], gutter
+
+
+@dataclass(slots=True)
+class Report:
+    """Collects diagnostics where several are wanted at once (all errors of the resolver, all warnings of a run)."""
+
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+
+    def add(self, code: str, message: str, span: Span | None = None, **details: Any) -> None:
+        self.diagnostics.append(Diagnostic(code, message, span, **details))
+
+    def raise_errors(self) -> None:
+        """Raises all collected errors, in source order."""
+        errors = [d for d in self.diagnostics if d.severity == "error"]
+        if errors:
+            raise GradcliError(*sorted(errors, key=lambda d: d.span.start if d.span else -1))

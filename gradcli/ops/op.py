@@ -1,0 +1,190 @@
+"""What the table knows about one function: `Op`, its signature, its rules.
+
+Names used in every rule (the field's own): `m` the language's functions, `x`, `a`, `b` operands, `y` the result,
+`g` the cotangent of the result, `t` a tangent, `xp` an array module (NumPy or CuPy).
+
+Three kinds of entry:
+
+- *elementwise*: a formula. Either `primitive` names the function in the array module (`arcsin`), or `forward` is written
+  in the language's own functions, `(m, *operands) -> value`. `partials` holds one function an operand,
+  `(m, y, *operands) -> partial`; both modes follow from them. Formulas are read once, symbolically (`formula.py`), and
+  every interpretation (floats, arrays, the trace, SymPy) is derived from that one reading, so they may use the Python
+  operators and `m`, but no array tricks, no `if` and no shapes.
+- *structural*: `compute(xp, *operands, **options)` on whole arrays; `vjp` holds one function an operand,
+  `(m, g, y, *operands, **options) -> cotangent of that operand`; where operands are variadic it is one function,
+  `(m, g, y, k, *operands, **options)`. Rules see operands with Python's operators, `.shape`, `.ndim`, `.size`, `.dtype`.
+- *engine*: the function needs the interpreter itself (`grad`, `range`, `append`); the table holds its signature and
+  its text, the engine its implementation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of a builtin: its name, and its default where it has one."""
+
+    name: str
+    default: Any = ...  # `...` means required
+    keyword_only: bool = False
+
+    @property
+    def required(self) -> bool:
+        return self.default is ...
+
+
+class BindingError(Exception):
+    """A call doesn't fit a signature. `argument` is the index or keyword at fault, None when one is missing."""
+
+    def __init__(self, message: str, help: str = "", argument: int | str | None = None) -> None:
+        super().__init__(message)
+        self.message, self.help, self.argument = message, help, argument
+
+
+class Signature:
+    """`"x, y=1; axis=none"`: operands (arrays, differentiable) before the `;`, options (static) after it.
+
+    `*xs` is a variadic operand (any number of arrays, or one list of them); options after a `*` are by keyword only.
+    Defaults are numbers, `none`, `true`, `false` or quoted strings.
+    """
+
+    def __init__(self, text: str) -> None:
+        operands, _, options = text.partition(";")
+        self.text = ", ".join(p.strip() for p in text.replace(";", ",").split(",") if p.strip())
+        self.operands: list[Parameter] = []
+        self.options: list[Parameter] = []
+        self.variadic = ""
+        for part in filter(None, (p.strip() for p in operands.split(","))):
+            if part.startswith("*"):
+                self.variadic = part[1:]
+            else:
+                self.operands.append(_parameter(part))
+        keyword_only = False
+        for part in filter(None, (p.strip() for p in options.split(","))):
+            if part == "*":
+                keyword_only = True
+            else:
+                self.options.append(_parameter(part, keyword_only))
+
+    @property
+    def parameters(self) -> list[Parameter]:
+        return [*self.operands, *self.options]
+
+    def bind(self, name: str, positional: int, keywords: Sequence[str]) -> tuple[list[int | str | None], dict[str, int | str]]:
+        """Which argument fills which parameter.
+
+        Returns, for each operand in order, the index of a positional argument, a keyword, or None (its default); and
+        for each option given, the same. With a variadic operand the list holds all positional arguments.
+        Raises BindingError when the call doesn't fit.
+        """
+        if self.variadic:
+            slots: list[int | str | None] = list(range(positional))
+            by_position: list[Parameter] = []
+            if positional == 0 and self.variadic not in keywords:
+                raise BindingError(f"`{name}` needs at least one argument, `{self.variadic}`")
+            if self.variadic in keywords:
+                slots = [self.variadic]
+        else:
+            by_position = [p for p in self.parameters if not p.keyword_only]
+            slots = []
+        if not self.variadic and positional > len(by_position):
+            beyond = [p for p in self.parameters if p.keyword_only]
+            help = f"`{beyond[0].name}` goes by keyword: `{beyond[0].name} = …`" if beyond else f"its signature is {name}({self.text})"
+            raise BindingError(
+                f"`{name}` takes {_count(len(by_position), 'positional argument')}, {positional} given", help, len(by_position)
+            )
+        given: dict[str, int | str] = {p.name: k for k, p in enumerate(by_position[:positional])}
+        known = [p.name for p in self.parameters] + ([self.variadic] if self.variadic else [])
+        for keyword in keywords:
+            if keyword not in known:
+                raise BindingError(f"`{name}` has no parameter `{keyword}`", f"its signature is {name}({self.text})", keyword)
+            if keyword in given:
+                raise BindingError(f"`{name}` got `{keyword}` twice, by position and by keyword", "", keyword)
+            given[keyword] = keyword
+        missing = [p.name for p in self.parameters if p.required and p.name not in given]
+        if missing:
+            raise BindingError(f"`{name}` needs {' and '.join(f'`{n}`' for n in missing)}", f"its signature is {name}({self.text})")
+        if not self.variadic:
+            slots = [given.get(p.name) for p in self.operands]
+        return slots, {p.name: given[p.name] for p in self.options if p.name in given}
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+_WORDS = {"none": None, "true": True, "false": False}
+
+
+def _parameter(text: str, keyword_only: bool = False) -> Parameter:
+    name, _, default = (part.strip() for part in text.partition("="))
+    if not default:
+        return Parameter(name, ..., keyword_only)
+    if default in _WORDS:
+        value: Any = _WORDS[default]
+    elif default.startswith('"'):
+        value = default.strip('"')
+    else:
+        value = float(default) if any(c in default for c in ".e") else int(default)
+    return Parameter(name, value, keyword_only)
+
+
+@dataclass(frozen=True)
+class Op:
+    """One function of the language (see the head of this module for the three kinds).
+
+    name       how programs call it; operators have names too (`add` for `+`)
+    params     its signature, as `Signature` reads it
+    summary    one sentence
+    category   the heading that `gradcli ops` and the docs put it under
+    infix      the operator's sign, if it is one
+    internal   not callable by name; exists because derivatives need it
+    domain     per operand, the open interval where the function is smooth and tests sample it
+    note       the convention at kinks and edges, in words
+    """
+
+    name: str
+    params: str
+    summary: str
+    category: str = ""
+    infix: str = ""
+    internal: bool = False
+    # elementwise
+    primitive: str = ""
+    forward: Callable[..., Any] | None = None
+    partials: tuple[Callable[..., Any], ...] = ()
+    integers: str = "float"  # what int operands give: "float", "keep" (stay int, overflow checked) or "bool"
+    # structural
+    compute: Callable[..., Any] | None = None
+    vjp: Sequence[Callable[..., Any]] | Callable[..., Any] | None = None
+    saves: tuple[str, ...] = ()  # operands (by name) and "result" whose values `vjp` reads; the others keep their shape only
+    result_shape: Callable[..., tuple[int, ...]] | None = None  # (*operand shapes, **options); where it can outgrow its operands
+    # engine
+    engine: bool = False
+    # facts
+    differentiable: bool = True
+    domain: tuple[tuple[float, float], ...] = ()
+    note: str = ""
+    aliases: tuple[str, ...] = field(default=())  # NumPy's other spellings, named in did-you-mean messages, not callable
+
+    @cached_property
+    def signature(self) -> Signature:
+        return Signature(self.params)
+
+    @property
+    def elementwise(self) -> bool:
+        return self.compute is None and not self.engine
+
+    def __repr__(self) -> str:
+        return f"<Op {self.name}({self.signature.text})>"
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
