@@ -1,0 +1,13 @@
+"""The table of everything that programs can call. `OPS` by name, `INFIX` by sign; nobody keeps a second list.
+
+Each module of this folder holds one heading's entries in a list `OPS`. To add a builtin, add one entry.
+"""
+
+from __future__ import annotations
+
+from . import arithmetic
+from .op import Op
+
+OPS: dict[str, Op] = {op.name: op for module in (arithmetic,) for op in module.OPS}
+INFIX: dict[str, Op] = {op.infix: op for op in OPS.values() if op.infix}
+ALIASES: dict[str, str] = {alias: op.name for op in OPS.values() for alias in op.aliases}

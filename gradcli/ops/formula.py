@@ -1,0 +1,84 @@
+"""Elementwise rules as data: a rule is called once, with symbols, and what it builds is what every interpretation reads.
+
+`lambda m, y, x: 1 / m.cosh(x)**2`, called with symbols, gives the formula `div(1, pow(cosh(x), 2))`. The engine makes
+a function on floats and one on arrays of it, replays it through the trace, and can hand it to SymPy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+
+class Formula:
+    """A node of a formula: a number, an operand, the result, or an op applied to formulas.
+
+    `kind` is "number", "operand", "result" or the name of an op; `value` is the number or the operand's index.
+    """
+
+    __slots__ = ("arguments", "kind", "value")
+
+    def __init__(self, kind: str, value: Any = None, arguments: tuple[Formula, ...] = ()) -> None:
+        self.kind, self.value, self.arguments = kind, value, arguments
+
+    def __repr__(self) -> str:
+        if self.arguments:
+            return f"{self.kind}({', '.join(map(repr, self.arguments))})"
+        return repr(self.value) if self.kind == "number" else "y" if self.kind == "result" else f"x{self.value}"
+
+    def __iter__(self) -> Iterator[Formula]:
+        """Every node once, operands before the nodes that use them."""
+        seen: set[int] = set()
+
+        def visit(node: Formula) -> Iterator[Formula]:
+            if id(node) not in seen:
+                seen.add(id(node))
+                for argument in node.arguments:
+                    yield from visit(argument)
+                yield node
+
+        return visit(self)
+
+    def reads(self) -> set[int | str]:
+        """The operands (by index) whose values the formula uses, and "result" if it uses the result."""
+        return {"result" if n.kind == "result" else n.value for n in self if n.kind in ("result", "operand")}
+
+    # The comparisons build formulas too, so formulas are told apart by identity alone.
+    __hash__ = object.__hash__
+
+
+def _lift(value: Any) -> Formula:
+    return value if isinstance(value, Formula) else Formula("number", value)
+
+
+def _binary(name: str, swapped: bool = False) -> Callable[[Formula, Any], Formula]:
+    if swapped:
+        return lambda self, other: Formula(name, None, (_lift(other), self))
+    return lambda self, other: Formula(name, None, (self, _lift(other)))
+
+
+for _method, _name in {
+    "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "pow": "pow", "mod": "mod", "floordiv": "floordiv",
+}.items():  # fmt: skip
+    setattr(Formula, f"__{_method}__", _binary(_name))
+    setattr(Formula, f"__r{_method}__", _binary(_name, swapped=True))
+for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
+    setattr(Formula, f"__{_name}__", _binary(_name))
+setattr(Formula, "__neg__", lambda self: Formula("neg", None, (self,)))  # noqa: B010
+
+
+class Symbols:
+    """The `m` of a symbolic reading: `m.sin(x)` is the formula `sin(x)`."""
+
+    def __getattr__(self, name: str) -> Callable[..., Formula]:
+        return lambda *arguments: Formula(name, None, tuple(map(_lift, arguments)))
+
+
+def read_forward(rule: Callable[..., Any], n_operands: int) -> Formula:
+    """The formula of a forward rule `(m, *operands)`."""
+    return _lift(rule(Symbols(), *(Formula("operand", k) for k in range(n_operands))))
+
+
+def read_partial(rule: Callable[..., Any], n_operands: int) -> Formula:
+    """The formula of a partial `(m, y, *operands)`."""
+    return _lift(rule(Symbols(), Formula("result"), *(Formula("operand", k) for k in range(n_operands))))
