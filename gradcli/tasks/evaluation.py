@@ -1,0 +1,78 @@
+"""What an evaluation is asked and what it answers: plain dataclasses, shared by the Python door, the CLI and the reports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..diagnostics import Diagnostic
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to run a program. What stands here means the same in Python (`with_options`) and on the command line.
+
+    of, wrt       targets and sources by name; empty: every output, every trainable variable
+    grad          whether gradients are computed at all
+    unconnected   "none", "zero" or "error": what an unconnected gradient gives
+    dtype         the run's float type, "float64" or "float32"
+    device        "cpu", "cuda" or "cuda:1"
+    seed          of the random builtins
+    max_steps     statements executed at most; None is unlimited
+    max_memory    bytes that one allocation may take at most; None: what the machine has free
+    repeat        how often the program runs; timings hold one entry a run
+    """
+
+    of: tuple[str, ...] = ()
+    wrt: tuple[str, ...] = ()
+    grad: bool = True
+    unconnected: str = "none"
+    dtype: str = "float64"
+    device: str = "cpu"
+    seed: int = 0
+    max_steps: int | None = None
+    max_memory: int | None = None
+    repeat: int = 1
+    ignore_extra: bool = False
+    trace: bool = False  # keep the trace as text in the evaluation (`--show trace`)
+
+    def with_changes(self, **changes: Any) -> Options:
+        return replace(self, **changes)
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """One `expect` that was executed."""
+
+    line: int
+    passed: bool
+    message: str = ""
+
+
+@dataclass(slots=True)
+class Evaluation:
+    """The answer. Values are Python numbers, strings, None, NumPy arrays, and lists and dicts of these.
+
+    gradients[output][variable] has the variable's shape, or is None where unconnected (the diagnostics say why); for an
+    output that isn't a scalar it is the gradient of the sum of its elements, and the output is listed in `summed`.
+    `gradients` has an entry for every output that gets a gradient, in the order of the outputs.
+    """
+
+    file: str
+    outputs: dict[str, Any] = field(default_factory=dict)
+    gradients: dict[str, dict[str, Any]] = field(default_factory=dict)
+    jacobians: dict[str, dict[str, Any]] = field(default_factory=dict)
+    hessians: dict[str, dict[str, Any]] = field(default_factory=dict)
+    closed_forms: dict[str, Any] = field(default_factory=dict)
+    summed: list[str] = field(default_factory=list)
+    printed: list[str] = field(default_factory=list)
+    expectations: list[Expectation] = field(default_factory=list)
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+    timings: list[float] = field(default_factory=list)  # seconds a run, value and gradient
+    trace: str = ""
+
+    @property
+    def exit_code(self) -> int:
+        """0, or 1 where an `expect` failed, or the highest code among the error diagnostics."""
+        failed = 1 if any(not e.passed for e in self.expectations) else 0
+        return max([failed, *(d.exit_code for d in self.diagnostics)])
