@@ -1,0 +1,200 @@
+"""Array modules behind one small record: NumPy, and CuPy of the same kind.
+
+Nothing here is imported before an array exists: a program on scalars runs without NumPy. This is the only door to NumPy
+and CuPy in the engine; everything else asks the `Backend`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+import sys
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from ..diagnostics import Diagnostic, GradcliError
+from ..ops.op import Op
+
+INT_MIN, INT_MAX = -(2**63), 2**63 - 1
+
+
+class Backend:
+    """An array module, and what the engine needs of it beyond the array API."""
+
+    def __init__(self, name: str, module: str, special: str) -> None:
+        self.name, self._module, self._special = name, module, special
+        self._functions: dict[Op, Callable[..., Any]] = {}
+
+    @property
+    def xp(self) -> Any:
+        """The array module, imported at first use."""
+        return _module(self._module)
+
+    def function(self, op: Op) -> Callable[..., Any]:
+        """The array function of an elementwise op that is a primitive of the array module."""
+        function = self._functions.get(op)
+        if function is None:
+            name = op.primitive or op.name
+            if op.name == "pow":
+                function = self.power
+            elif ":" in name:
+                function = getattr(_module(self._special), name.partition(":")[2])
+            else:
+                function = getattr(self.xp, name)
+            self._functions[op] = function
+        return function
+
+    def power(self, a: Any, b: Any) -> Any:
+        """`a ** b`; NumPy's power takes 40 times as long as a product, and small whole exponents are what people write."""
+        if type(b) is float and b == int(b if b - b == 0.0 else 0):
+            b = int(b) if abs(b) <= 4 else b
+        if type(b) is int and getattr(a, "dtype", None) is not None and a.dtype.kind in "fc":
+            if b == 2:
+                return a * a
+            if b == 3:
+                return a * a * a
+            if b == 4:
+                square = a * a
+                return square * square
+            if b == 1:
+                return a.copy()
+            if b == -1:
+                return 1.0 / a
+        return self.xp.power(a, b)
+
+    def is_array(self, value: Any) -> bool:
+        """Whether the value is an array of this backend (of rank 1 or more: lower ones are settled to scalars)."""
+        module = sys.modules.get(self._module)
+        return module is not None and isinstance(value, module.ndarray)
+
+    def settle(self, value: Any) -> Any:
+        """An array result as the language has it: rank 0 becomes a Python scalar (float32 stays NumPy's)."""
+        kind = type(value)
+        if kind is float or kind is int or kind is bool:
+            return value
+        if getattr(value, "ndim", 0):
+            if value.dtype.kind in "iu" and value.dtype.char != "l":
+                return value.astype("int64")
+            if value.dtype.char == "e":
+                return value.astype("float32")
+            return value
+        if hasattr(value, "dtype"):
+            if value.dtype.char == "f":
+                return self.xp.float32(value) if kind is not self.xp.float32 else value
+            return value.item()
+        return value
+
+    def to_host(self, value: Any) -> Any:
+        """The array in NumPy's memory."""
+        return value.get() if self.name == "cuda" and hasattr(value, "get") else value
+
+    def errstate(self) -> Any:
+        """Floating-point errors are values here, never warnings: the policy of every computation."""
+        return self.xp.errstate(all="ignore") if self.name == "cpu" else _module("numpy").errstate(all="ignore")
+
+
+@cache
+def _module(name: str) -> Any:
+    module = importlib.import_module(name)
+    if name == "numpy":
+        module.seterr(all="ignore")  # in this thread; IEEE results are what the language promises
+    return module
+
+
+CPU = Backend("cpu", "numpy", "scipy.special")
+
+
+@cache
+def backend_for(device: str) -> Backend:
+    """The backend of `cpu`, `cuda` or `cuda:N`. Raises GradcliError (exit 5) where the device isn't there."""
+    if device == "cpu":
+        return CPU
+    kind, _, index = device.partition(":")
+    if kind != "cuda" or (index and not index.isdigit()):
+        raise GradcliError(Diagnostic("E001", f"unknown device `{device}`", help="devices are `cpu`, `cuda` and `cuda:N`"))
+    try:
+        cupy = importlib.import_module("cupy")
+        count = cupy.cuda.runtime.getDeviceCount()
+    except ImportError:
+        raise GradcliError(
+            Diagnostic("E501", f"no device `{device}`: CuPy isn't installed", help="install it with `pip install 'gradcli[gpu]'`")
+        ) from None
+    except Exception as error:  # CuPy raises its own kinds, which can't be named without importing it
+        raise GradcliError(Diagnostic("E501", f"no device `{device}`: {error}", help="use `--device cpu`")) from None
+    number = int(index or 0)
+    if number >= count:
+        raise GradcliError(Diagnostic("E501", f"no device `{device}`: there are {count}", help="devices count from `cuda:0`"))
+    cupy.cuda.Device(number).use()
+    return Backend("cuda", "cupy", "cupyx.scipy.special")
+
+
+# ---- dtypes and shapes -----------------------------------------------------------------------------------------------
+
+
+def shape_of(value: Any) -> tuple[int, ...]:
+    return getattr(value, "shape", ())
+
+
+def dtype_name(value: Any) -> str:
+    """The dtype's name, for scalars of Python too."""
+    kind = type(value)
+    if kind is float:
+        return "float64"
+    if kind is bool:
+        return "bool"
+    if kind is int:
+        return "int64"
+    if kind is complex:
+        return "complex128"
+    return str(getattr(value, "dtype", kind.__name__))
+
+
+_INEXACT = frozenset((float, complex))
+
+
+def is_inexact(value: Any) -> bool:
+    """Whether the value is a float or complex scalar or array: what can be differentiated."""
+    return type(value) in _INEXACT or (hasattr(value, "dtype") and value.dtype.kind in "fc")
+
+
+def is_complex(value: Any) -> bool:
+    return type(value) is complex or (hasattr(value, "dtype") and value.dtype.kind == "c")
+
+
+def is_scalar(value: Any) -> bool:
+    """Whether the value is a number of rank 0."""
+    return type(value) in (float, int, bool, complex) or (hasattr(value, "dtype") and not value.shape)
+
+
+def broadcast_shapes(shapes: list[tuple[int, ...]]) -> tuple[int, ...] | None:
+    """The shape that the shapes broadcast to, or None where they don't."""
+    result: list[int] = [1] * max(map(len, shapes), default=0)
+    for shape in shapes:
+        offset = len(result) - len(shape)
+        for k, n in enumerate(shape):
+            if n != 1:
+                if result[offset + k] not in (1, n):
+                    return None
+                result[offset + k] = n
+    return tuple(result)
+
+
+def checked_int(value: int) -> int:
+    """The int, if 64 bits hold it. Raises OverflowError."""
+    if INT_MIN <= value <= INT_MAX:
+        return value
+    raise OverflowError
+
+
+def count(shape: tuple[int, ...]) -> int:
+    return math.prod(shape)
+
+
+def _calibrate() -> int:
+    """How many references `sys.getrefcount` sees of an object that one local name holds, on this Python."""
+    array = object()
+    return sys.getrefcount(array)
+
+
+SOLE_OWNER = _calibrate()

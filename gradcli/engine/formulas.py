@@ -1,0 +1,206 @@
+"""Readings of the table's formulas: as functions on floats and as functions on arrays.
+
+A formula (`ops/formula.py`) is turned into the source of a small function with invented names, compiled once, and kept.
+Nothing of a user's program is in it: it is made from the table's entries alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from ..ops import OPS
+from ..ops.formula import Formula, read_forward, read_partial
+from ..ops.op import Op
+from . import scalars
+from .backends import Backend
+
+_INFIX = {"add": "+", "sub": "-", "mul": "*", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
+
+
+@cache
+def forward_formula(op: Op) -> Formula:
+    assert op.forward is not None
+    return read_forward(op.forward, len(op.signature.operands))
+
+
+@cache
+def partial_formula(op: Op, operand: int) -> Formula:
+    """The partial derivative of an elementwise op by one operand, as a formula of the result and the operands."""
+    return read_partial(op.partials[operand], len(op.signature.operands))
+
+
+@cache
+def rule_reads(op: Op, operands: tuple[int, ...]) -> frozenset[int | str]:
+    """The operands, and "result", whose values the partials by `operands` read."""
+    return frozenset().union(*(partial_formula(op, k).reads() for k in operands))
+
+
+# ---- source ----------------------------------------------------------------------------------------------------------
+
+
+class _Source:
+    """The source of a function body that computes formulas, sharing what they share."""
+
+    def __init__(self, arrays: bool) -> None:
+        self.arrays = arrays
+        self.lines: list[str] = []
+        self.names: dict[str, Any] = {"inf": float("inf"), "nan": float("nan")}
+        self._text: dict[int, str] = {}
+        self._keep: list[Formula] = []  # formulas whose id is a key above must stay alive
+
+    def value(self, formula: Formula) -> str:
+        """The expression that computes `formula`; nodes used more than once get a local name."""
+        uses: dict[int, int] = {}
+        for node in formula:
+            for argument in node.arguments:
+                uses[id(argument)] = uses.get(id(argument), 0) + 1
+        self._keep.append(formula)
+        for node in formula:
+            if id(node) in self._text:
+                continue
+            text = self._node(node)
+            if node.arguments and uses.get(id(node), 0) > 1:
+                name = f"t{len(self.lines)}"
+                self.lines.append(f"{name} = {text}")
+                text = name
+            self._text[id(node)] = text
+        return self._text[id(formula)]
+
+    def _node(self, node: Formula) -> str:
+        if node.kind == "number":
+            return repr(node.value) if node.value >= 0 or isinstance(node.value, complex) else f"({node.value!r})"
+        if node.kind == "operand":
+            return f"x{node.value}"
+        if node.kind == "result":
+            return "y"
+        arguments = [self._text[id(a)] for a in node.arguments]
+        if node.kind in _INFIX:
+            return f"({arguments[0]} {_INFIX[node.kind]} {arguments[1]})"
+        if node.kind == "neg":
+            return f"(-{arguments[0]})"
+        if node.kind == "where" and not self.arrays:
+            return f"({arguments[1]} if {arguments[0]} else {arguments[2]})"
+        self.names[node.kind] = None  # filled in by the caller, who knows the backend
+        return f"{node.kind}({', '.join(arguments)})"
+
+    def function(self, parameters: str, result: str, lookup: Callable[[str], Any]) -> Callable[..., Any]:
+        names = {name: lookup(name) if value is None else value for name, value in self.names.items()}
+        body = "".join(f"    {line}\n" for line in self.lines)
+        exec(compile(f"def f({parameters}):\n{body}    return {result}\n", "<formula>", "exec"), names)  # noqa: S102
+        function: Callable[..., Any] = names["f"]
+        return function
+
+
+def _is_number(formula: Formula, value: float) -> bool:
+    return formula.kind == "number" and not isinstance(formula.value, complex) and formula.value == value
+
+
+def _operands(op: Op) -> str:
+    return ", ".join(f"x{k}" for k in range(len(op.signature.operands)))
+
+
+# ---- on floats -------------------------------------------------------------------------------------------------------
+
+
+@cache
+def scalar_function(op: Op) -> Callable[..., Any]:
+    """The op on Python floats; never raises, IEEE results."""
+    if op.forward is None:
+        function: Callable[..., Any] = getattr(scalars, op.name)
+        return function
+    source = _Source(arrays=False)
+    return source.function(_operands(op), source.value(forward_formula(op)), _scalar_by_name)
+
+
+def _scalar_by_name(name: str) -> Callable[..., Any]:
+    return scalar_function(OPS[name])
+
+
+@cache
+def scalar_partial(op: Op, operand: int) -> Callable[..., Any]:
+    """The partial by one operand on floats: `(y, *operands) -> partial`."""
+    source = _Source(arrays=False)
+    return source.function(f"y, {_operands(op)}", source.value(partial_formula(op, operand)), _scalar_by_name)
+
+
+def strict(g: float, product: float) -> float:
+    """A non-finite product repaired: what nothing depends on contributes exactly zero."""
+    return 0.0 if g == 0.0 else product
+
+
+@cache
+def scalar_pull(op: Op, operands: tuple[int, ...]) -> Callable[..., Any]:
+    """The pullback on floats, `(g, y, x0, x1) -> cotangent`, or the list of them for more than one active operand."""
+    source = _Source(arrays=False)
+    source.names["strict"] = strict
+    results = []
+    for position, k in enumerate(operands):
+        partial = partial_formula(op, k)
+        if _is_number(partial, 1.0):
+            results.append("g")
+        elif _is_number(partial, -1.0):
+            results.append("-g")
+        else:
+            value = source.value(partial)
+            source.lines.append(f"c{position} = g * {value}")
+            # A finite number less itself is zero; anything else is not.
+            source.lines.append(f"if c{position} - c{position} != 0.0: c{position} = strict(g, c{position})")
+            results.append(f"c{position}")
+    parameters = ["g", "y", *(f"x{k}" for k in range(max(2, len(op.signature.operands))))]
+    return source.function(", ".join(parameters), ", ".join(results), _scalar_by_name)
+
+
+# ---- on arrays -------------------------------------------------------------------------------------------------------
+
+
+def _array_by_name(backend: Backend) -> Callable[[str], Any]:
+    return lambda name: backend.xp.where if name == "where" else array_function(backend, OPS[name])
+
+
+@cache
+def array_function(backend: Backend, op: Op) -> Callable[..., Any]:
+    """The op on arrays of the backend (and scalars among them)."""
+    if op.forward is None:
+        return backend.function(op)
+    source = _Source(arrays=True)
+    return source.function(_operands(op), source.value(forward_formula(op)), _array_by_name(backend))
+
+
+@cache
+def array_partial(backend: Backend, op: Op, operand: int) -> Callable[..., Any]:
+    """The partial by one operand on arrays: `(y, *operands) -> partial`."""
+    source = _Source(arrays=True)
+    return source.function(f"y, {_operands(op)}", source.value(partial_formula(op, operand)), _array_by_name(backend))
+
+
+@cache
+def array_pull(backend: Backend, op: Op, operand: int) -> Callable[..., Any]:
+    """The pullback on arrays by one operand, `(g, y, *operands) -> cotangent`, not yet summed to the operand's shape."""
+    partial = partial_formula(op, operand)
+    if _is_number(partial, 1.0):
+        return lambda g, y, *operands: g
+    if _is_number(partial, -1.0):
+        return lambda g, y, *operands: -g
+    function = array_partial(backend, op, operand)
+    xp = backend.xp
+
+    def pull(g: Any, y: Any, *operands: Any) -> Any:
+        return strict_product(xp, g, function(y, *operands))
+
+    return pull
+
+
+def strict_product(xp: Any, g: Any, partial: Any) -> Any:
+    """`g * conj(partial)`, exactly 0 where `g` is: repaired only once a non-finite product shows up."""
+    if getattr(partial, "dtype", None) is not None and partial.dtype.kind == "c" or type(partial) is complex:
+        partial = partial.conjugate()
+    product = g * partial
+    # A finite sum can't have a non-finite term; an infinite one may still be repaired for nothing, which is harmless.
+    total = product.sum() if getattr(product, "ndim", 0) else product
+    if not xp.isfinite(total):
+        product = xp.where(g == 0, 0.0, product)
+    return product
+
+

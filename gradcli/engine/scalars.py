@@ -1,0 +1,198 @@
+"""Elementwise functions on Python numbers, with IEEE's meaning: nothing here raises for a float.
+
+Each function carries its op's name. `FAST` holds, where there is one, the bare C function that gives the same but may
+raise (`math.exp` overflows), for the hot path: on an exception the safe function answers. `INTEGER` holds what
+ints give where the op keeps ints: exact, and never huge.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from math import copysign, inf, isfinite, isinf, isnan, nan
+from typing import Any
+
+__all__ = ["FAST", "INTEGER"]
+
+FAST: dict[str, Callable[..., Any]] = {
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv, "neg": operator.neg,
+    "pos": operator.pos, "floordiv": operator.floordiv, "mod": operator.mod, "pow": math.pow, "fmod": math.fmod,
+    "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
+    "logical_not": operator.not_, "isnan": isnan, "isinf": isinf, "isfinite": isfinite,
+    "abs": operator.abs, "sqrt": math.sqrt, "cbrt": math.cbrt, "hypot": math.hypot,
+    "exp": math.exp, "exp2": math.exp2, "expm1": math.expm1,
+    "log": math.log, "log2": math.log2, "log10": math.log10, "log1p": math.log1p,
+    "sin": math.sin, "cos": math.cos, "tan": math.tan, "asin": math.asin, "acos": math.acos, "atan": math.atan,
+    "atan2": math.atan2, "sinh": math.sinh, "cosh": math.cosh, "tanh": math.tanh,
+    "asinh": math.asinh, "acosh": math.acosh, "atanh": math.atanh, "degrees": math.degrees, "radians": math.radians,
+    "erf": math.erf, "erfc": math.erfc, "gamma": math.gamma, "lgamma": math.lgamma,
+}  # fmt: skip
+
+
+# ---- operators -----------------------------------------------------------------------------------------------------
+
+add, sub, mul, neg, pos = operator.add, operator.sub, operator.mul, operator.neg, operator.pos
+eq, ne, lt, le, gt, ge = operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge
+logical_not = operator.not_
+
+
+def div(a: float, b: float) -> float:
+    try:
+        return a / b
+    except ZeroDivisionError:
+        return nan if a == 0 or a != a else copysign(inf, a) * copysign(1.0, b)
+
+
+def floordiv(a: float, b: float) -> float:
+    return a // b if b else div(a, b)
+
+
+def mod(a: float, b: float) -> float:
+    return a % b if b else nan
+
+
+def fmod(a: float, b: float) -> float:
+    return nan if isinf(a) or b == 0 else math.fmod(a, b)
+
+
+def pow(a: float, b: float) -> float:
+    try:
+        return math.pow(a, b)
+    except OverflowError:
+        return -inf if a < 0 and b % 2 == 1 else inf
+    except ValueError:  # 0 to a negative power, or a negative number to a broken one
+        if a:
+            return nan
+        return copysign(inf, a) if b % 2 == 1 else inf
+
+
+# ---- functions of one number ---------------------------------------------------------------------------------------
+
+
+def _ieee(function: Callable[[float], float], overflow: float = inf, **poles: float) -> Callable[[float], float]:
+    """`function` that answers nan outside its domain, `overflow` beyond the range, and as told `at_…` its poles."""
+    at = {float(name[3:].replace("m", "-")): value for name, value in poles.items()}
+
+    def safe(x: float) -> float:
+        try:
+            return function(x)
+        except ValueError:
+            return at.get(x, nan)
+        except OverflowError:
+            return overflow
+
+    return safe
+
+
+sqrt, cbrt = _ieee(math.sqrt), math.cbrt
+exp, exp2, expm1 = _ieee(math.exp), _ieee(math.exp2), _ieee(math.expm1)
+log, log2, log10 = (_ieee(function, at_0=-inf) for function in (math.log, math.log2, math.log10))
+log1p = _ieee(math.log1p, at_m1=-inf)
+sin, cos, tan = _ieee(math.sin), _ieee(math.cos), _ieee(math.tan)
+asin, acos, atan, atan2 = _ieee(math.asin), _ieee(math.acos), math.atan, math.atan2
+cosh, tanh = _ieee(math.cosh), math.tanh
+asinh, acosh, atanh = math.asinh, _ieee(math.acosh), _ieee(math.atanh, at_1=inf, at_m1=-inf)
+degrees, radians, hypot = math.degrees, math.radians, math.hypot
+erf, erfc = math.erf, math.erfc
+
+
+def sinh(x: float) -> float:
+    try:
+        return math.sinh(x)
+    except OverflowError:
+        return copysign(inf, x)
+
+
+def square(x: float) -> float:
+    return x * x
+
+
+def sinc(x: float) -> float:
+    return sin(math.pi * x) / (math.pi * x) if x else 1.0
+
+
+def logaddexp(a: float, b: float) -> float:
+    if a == b:  # equal infinities too
+        return a + math.log(2.0)
+    return maximum(a, b) + math.log1p(math.exp(-abs(a - b)))
+
+
+# ---- signs, rounding, choosing -------------------------------------------------------------------------------------
+
+abs = operator.abs
+
+
+def sign(x: float) -> float:
+    return x if x != x else float((x > 0) - (x < 0))
+
+
+def _whole(to_int: Callable[[float], int]) -> Callable[[float], float]:
+    """A rounding that keeps infinities, nan and the sign of zero."""
+    return lambda x: copysign(float(to_int(x)), x) if isfinite(x) else x
+
+
+floor, ceil, trunc, round = (_whole(function) for function in (math.floor, math.ceil, math.trunc, round))
+
+
+def minimum(a: float, b: float) -> float:
+    return a if a <= b or a != a else b
+
+
+def maximum(a: float, b: float) -> float:
+    return a if a >= b or a != a else b
+
+
+def where(condition: Any, a: Any, b: Any) -> Any:
+    return a if condition else b
+
+
+# ---- parts of complex numbers --------------------------------------------------------------------------------------
+
+
+def real(x: Any) -> float:
+    return x.real  # type: ignore[no-any-return]
+
+
+def imag(x: Any) -> float:
+    return x.imag  # type: ignore[no-any-return]
+
+
+def conj(x: Any) -> Any:
+    return x.conjugate()
+
+
+def angle(x: Any) -> float:
+    return math.atan2(x.imag, x.real)
+
+
+# ---- ints ----------------------------------------------------------------------------------------------------------
+
+
+def _int_pow(a: int, b: int) -> int | float:
+    """a ** b, refused before it is computed where it can't fit 64 bits; a negative power is a float."""
+    if b < 0:
+        return pow(float(a), float(b))
+    if b * (operator.abs(a).bit_length() - 1) > 64:  # |a| >= 2 ** (bit_length - 1)
+        raise OverflowError(f"{a}**{b} does not fit 64 bits")
+    return int(a) ** int(b) if operator.abs(a) > 1 else _small_base(int(a), int(b))
+
+
+def _small_base(a: int, b: int) -> int:
+    """a ** b for a = -1, 0, 1, however large b is."""
+    return 1 if b == 0 or (a == -1 and b % 2 == 0) else a
+
+
+def _int_fmod(a: int, b: int) -> int:
+    remainder = operator.abs(a) % operator.abs(b)
+    return -remainder if a < 0 else remainder
+
+
+INTEGER: dict[str, Callable[..., Any]] = {
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "neg": operator.neg, "pos": operator.pos,
+    "floordiv": operator.floordiv, "mod": operator.mod, "pow": _int_pow, "fmod": _int_fmod,
+    "abs": operator.abs, "sign": lambda x: (x > 0) - (x < 0), "square": lambda x: x * x,
+    "floor": operator.pos, "ceil": operator.pos, "round": operator.pos, "trunc": operator.pos,
+    "minimum": min, "maximum": max, "clip": lambda x, low, high: min(max(x, low), high), "relu": lambda x: max(x, 0),
+    "real": operator.pos, "imag": lambda x: 0,
+}  # fmt: skip

@@ -1,0 +1,213 @@
+"""The trace: what was computed from what, in execution order.
+
+A *traced* value is a plain tuple `(primal, number, segment)`: its value, the running number of the record that made it,
+and the segment that holds the record. It is a tuple, and no other value of the language is one, because a tuple costs a
+quarter of what an instance with slots costs to make, and the trace makes one an operation. A *leaf* (a variable) has a
+negative number and the segment `trace.leaves`, which is always empty.
+
+A record is six entries in a segment's flat list (see Note [Records]). Records go into segments of about a thousand; a
+segment knows the earlier segments that its records read, and nothing else points at it but the values it made. So
+memory follows the values: when the last value that could be asked about goes, reference counting frees its history.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any, TypeAlias
+
+from ..diagnostics import Span
+from ..ops.op import Op
+
+Traced: TypeAlias = "tuple[Any, int, Segment]"
+
+STRIDE = 6
+SEGMENT_RECORDS = 1000
+
+_leaf_numbers = itertools.count(1)
+
+
+class Site:
+    """Where records come from: an op at a place in the program, with the operands that are active there.
+
+    operands  the indices of the active operands, as the record's inputs list them; () until `on` specialises it
+    of        the op whose derivative this is, for records that a sweep makes; None for the program's own
+    """
+
+    __slots__ = ("_derived", "_on", "needs", "of", "op", "operands", "pull", "pull_arrays", "span")
+
+    def __init__(self, op: Op, span: Span, operands: tuple[int, ...] = (), of: Op | None = None) -> None:
+        self.op, self.span, self.operands, self.of = op, span, operands, of
+        self.pull: Any = None  # the scalar pullback; compiled at the first sweep (formulas.py)
+        self.pull_arrays: Any = None
+        self.needs: frozenset[int | str] | None = None  # what the rule reads: operands by index, and "result"
+        self._on: dict[tuple[int, ...], Site] = {}
+        self._derived: dict[Op, Site] = {}
+
+    def on(self, operands: tuple[int, ...]) -> Site:
+        """This site with these operands active."""
+        site = self._on.get(operands)
+        if site is None:
+            site = self._on[operands] = Site(self.op, self.span, operands, self.of)
+        return site
+
+    def derived(self, op: Op) -> Site:
+        """The site of `op` inside the derivative of this one: same place, another operation."""
+        site = self._derived.get(op)
+        if site is None:
+            site = self._derived[op] = Site(op, self.span, (), self.of or self.op)
+        return site
+
+    def __repr__(self) -> str:
+        return f"<Site {self.op.name} at {self.span}>"
+
+
+class Blank:
+    """An operand whose value no rule will read: its shape and dtype only."""
+
+    __slots__ = ("dtype", "shape")
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
+        self.shape, self.dtype = shape, dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        size = 1
+        for n in self.shape:
+            size *= n
+        return size
+
+
+class Segment:
+    """About a thousand records in execution order, numbered from `first`."""
+
+    __slots__ = ("calls", "earlier", "first", "records", "trace")
+
+    def __init__(self, trace: Trace, first: int) -> None:
+        self.trace = trace
+        self.first = first
+        self.records: list[Any] = []
+        self.earlier: dict[Segment, None] = {}
+        self.calls: list[tuple[int, Any]] = []  # (number, call chain from that number on)
+
+    def reads(self, other: Segment) -> None:
+        """Notes that a record here reads a value of `other`, which keeps that history alive."""
+        if other is not self and other is not self.trace.leaves:
+            self.earlier[other] = None
+
+    def holder(self, number: int) -> Segment:
+        """The segment that made the value `number`, which a record here reads."""
+        if number >= self.first:
+            return self
+        if number < 0:
+            return self.trace.leaves
+        return max((s for s in self.earlier if s.first <= number), key=lambda s: s.first)
+
+    def __len__(self) -> int:
+        return len(self.records) // STRIDE
+
+
+class Trace:
+    """The records of one level, and the windows that look at it.
+
+    `segment` is the current one, or None while recording is paused. `keeps_all` is the second keeping policy: every
+    operation on anything declared is recorded, active or not, so that `reasons.py` can tell where a chain breaks.
+    """
+
+    __slots__ = ("calls", "keeps_all", "leaves", "limit", "number", "segment", "swept", "watched")
+
+    def __init__(self, keeps_all: bool = False) -> None:
+        self.leaves = Segment(self, -(2**62))
+        self.number = 0  # of the next record
+        self.limit = SEGMENT_RECORDS  # the number at which the next segment begins
+        self.segment: Segment | None = Segment(self, 0)
+        self.keeps_all = keeps_all
+        self.watched: set[int] = set()  # the leaves that are watched
+        self.calls: Any = None  # the chain of calls being executed: (call site, outer chain)
+        self.swept = False  # whether any record was made by a sweep
+
+    def leaf(self, primal: Any, number: int | None = None) -> Traced:
+        """A watched value with no history; `number` keeps a variable's identity when its state changes."""
+        if number is None:
+            number = -next(_leaf_numbers)
+        self.watched.add(number)
+        return primal, number, self.leaves
+
+    def advance(self) -> Segment:
+        """Begins a new segment; called when the current one is full."""
+        self.limit = self.number + SEGMENT_RECORDS
+        segment = self.segment = Segment(self, self.number)
+        if self.calls is not None:
+            segment.calls.append((self.number, self.calls))
+        return segment
+
+    def record(self, site: Site, inputs: tuple[Traced, ...], a: Any, b: Any, y: Any) -> Any:
+        """Appends a record, and returns the traced result; the plain `y` while recording is paused.
+
+        `inputs` are the active operands, as `site.operands` lists them. See Note [Records] for `a` and `b`.
+        """
+        segment = self.segment
+        if segment is None:
+            return y
+        if len(inputs) == 1:
+            in0: Any = inputs[0][1]
+            in1: int | None = None
+        elif len(inputs) == 2:
+            in0, in1 = inputs[0][1], inputs[1][1]
+        else:
+            in0, in1 = tuple(i[1] for i in inputs), None
+        number = self.number
+        if number >= self.limit:
+            segment = self.advance()
+        for traced in inputs:
+            if traced[2] is not segment:
+                segment.reads(traced[2])
+        self.number = number + 1
+        segment.records.extend((site, in0, in1, a, b, y))
+        return y, number, segment
+
+    def enter(self, chain: Any) -> None:
+        """Notes that what follows happens under another chain of calls."""
+        self.calls = chain
+        segment = self.segment
+        if segment is not None:
+            calls = segment.calls
+            if calls and calls[-1][0] == self.number:
+                calls[-1] = (self.number, chain)  # nothing was recorded in between: memory stays put
+            else:
+                calls.append((self.number, chain))
+
+
+def primal(value: Any) -> Any:
+    """The value without its trace."""
+    while type(value) is tuple:
+        value = value[0]
+    return value
+
+
+def reachable(targets: list[Segment], oldest: int) -> list[Segment]:
+    """The segments that `targets` depend on, newest first, as far back as the record `oldest`."""
+    found: dict[int, Segment] = {}
+    pending = list(targets)
+    while pending:
+        segment = pending.pop()
+        if id(segment) in found or segment is segment.trace.leaves:
+            continue
+        if segment.first + len(segment) <= oldest:
+            continue
+        found[id(segment)] = segment
+        pending.extend(segment.earlier)
+    return sorted(found.values(), key=lambda s: s.first, reverse=True)
+
+
+# Note [Records]
+#
+# A record is (site, in0, in1, a, b, y), six entries of the segment's flat list: 48 bytes, and what the rule saves.
+#   in0, in1   the numbers of the active operands (in1 None for one); in0 is a tuple of numbers for three or more
+#   a, b       elementwise ops of one or two operands: the operands' primals; other ops: a is the tuple of all operands'
+#              primals and b the dict of options. `getitem` and its kin have the index in b.
+#   y          the result's primal
+# What the rule doesn't read (`site.needs`) is a `Blank` where it is an array, so that memory follows what is needed.
