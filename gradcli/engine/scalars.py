@@ -41,7 +41,7 @@ def div(a: float, b: float) -> float:
     try:
         return a / b
     except ZeroDivisionError:
-        return nan if a == 0 or a != a else copysign(inf, a) * copysign(1.0, b)
+        return nan if a == 0 or isnan(a) else copysign(inf, a) * copysign(1.0, b)
 
 
 def floordiv(a: float, b: float) -> float:
@@ -124,7 +124,7 @@ abs = operator.abs
 
 
 def sign(x: float) -> float:
-    return x if x != x else float((x > 0) - (x < 0))
+    return x if isnan(x) else float((x > 0) - (x < 0))
 
 
 def _whole(to_int: Callable[[float], int]) -> Callable[[float], float]:
@@ -136,11 +136,11 @@ floor, ceil, trunc, round = (_whole(function) for function in (math.floor, math.
 
 
 def minimum(a: float, b: float) -> float:
-    return a if a <= b or a != a else b
+    return a if a <= b or isnan(a) else b
 
 
 def maximum(a: float, b: float) -> float:
-    return a if a >= b or a != a else b
+    return a if a >= b or isnan(a) else b
 
 
 def where(condition: Any, a: Any, b: Any) -> Any:

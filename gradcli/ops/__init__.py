@@ -5,9 +5,11 @@ Each module of this folder holds one heading's entries in a list `OPS`. To add a
 
 from __future__ import annotations
 
-from . import arithmetic
+from . import arithmetic, elementary, learning, logic, special
 from .op import Op
 
-OPS: dict[str, Op] = {op.name: op for module in (arithmetic,) for op in module.OPS}
+_MODULES = (arithmetic, elementary, special, learning, logic)
+
+OPS: dict[str, Op] = {op.name: op for module in _MODULES for op in module.OPS}
 INFIX: dict[str, Op] = {op.infix: op for op in OPS.values() if op.infix}
 ALIASES: dict[str, str] = {alias: op.name for op in OPS.values() for alias in op.aliases}

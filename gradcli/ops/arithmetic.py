@@ -1,24 +1,47 @@
-"""Arithmetic: the operators, and the elementwise functions that round, compare and choose."""
+"""Arithmetic: the operators, powers and logarithms, and the elementwise functions that round, compare and choose."""
 
 from __future__ import annotations
 
-from .op import Op
+import math
+from typing import Any
 
-INF = float("inf")
+from .op import Op, broadcast_shape
+
+INF = math.inf
 REAL = (-INF, INF)
+POSITIVE = (0.1, INF)
+LN2, LN10 = math.log(2.0), math.log(10.0)
 
 
-def _zero(m, y, *operands):  # type: ignore[no-untyped-def]
-    return 0.0
-
-
-def _op(name: str, params: str, summary: str, **facts) -> Op:  # type: ignore[no-untyped-def]
+def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
     return Op(name, params, summary, category="arithmetic", **facts)
 
 
-def _choose_larger(m, x, other):  # type: ignore[no-untyped-def]
-    """1 where x is larger, 1/2 at a tie, 0 elsewhere: the partial of `maximum`."""
-    return m.where(x > other, 1.0, m.where(x == other, 0.5, 0.0))
+def _zero(m: Any, y: Any, *operands: Any) -> Any:
+    return 0.0
+
+
+def _one_if_first(m: Any, beyond: Any, tie: Any) -> Any:
+    """The share of the chosen one of two values: 1 where it lies beyond the other, half at a tie, 0 elsewhere."""
+    return m.where(beyond, 1.0, m.where(tie, 0.5, 0.0))
+
+
+def _pow_by_base(m: Any, y: Any, a: Any, b: Any) -> Any:
+    return m.where(b == 0, 0.0, b * a ** (b - 1))
+
+
+def _pow_by_exponent(m: Any, y: Any, a: Any, b: Any) -> Any:
+    # y * log(a) is 0 * -inf at a = 0, where the limit is 0.
+    return m.where(a == 0, m.where(m.real(b) >= 0, 0.0, -INF), y * m.log(a))
+
+
+def _share(m: Any, y: Any, a: Any, b: Any) -> Any:
+    """a / hypot(a, b), and 0 at the origin."""
+    return m.where(y == 0, 0.0, a / y)
+
+
+def _where_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    return broadcast_shape("where", *shapes)
 
 
 OPS = [
@@ -26,28 +49,89 @@ OPS = [
     _op("add", "a, b", "The sum of two values.", infix="+", integers="keep", partials=(
         lambda m, y, a, b: 1.0,
         lambda m, y, a, b: 1.0)),
-    _op("sub", "a, b", "The difference of two values.", infix="-", primitive="subtract", integers="keep", partials=(
+    _op("sub", "a, b", "The difference of two values.", infix="-", primitive="subtract", integers="keep",
+        aliases=("subtract",), partials=(
         lambda m, y, a, b: 1.0,
         lambda m, y, a, b: -1.0)),
-    _op("mul", "a, b", "The product of two values.", infix="*", primitive="multiply", integers="keep", partials=(
+    _op("mul", "a, b", "The product of two values.", infix="*", primitive="multiply", integers="keep",
+        aliases=("multiply",), partials=(
         lambda m, y, a, b: b,
         lambda m, y, a, b: a)),
     _op("div", "a, b", "The quotient of two values; ints give a float, division by zero inf or nan.",
-        infix="/", primitive="true_divide", domain=(REAL, (0.1, INF)), partials=(
+        infix="/", primitive="true_divide", aliases=("divide", "true_divide"), domain=(REAL, POSITIVE), partials=(
         lambda m, y, a, b: 1.0 / b,
         lambda m, y, a, b: -y / b)),
     _op("floordiv", "a, b", "The quotient rounded down.", infix="//", primitive="floor_divide", integers="keep",
-        domain=(REAL, (0.1, INF)), note="derivative 0, connected", partials=(_zero, _zero)),
+        aliases=("floor_divide",), domain=(REAL, POSITIVE), note="derivative 0, connected", partials=(_zero, _zero)),
     _op("mod", "a, b", "The remainder, with the sign of b, as in Python.", infix="%", primitive="remainder", integers="keep",
-        domain=(REAL, (0.1, INF)), note="at a multiple of b the derivative is that of the right-hand side", partials=(
+        aliases=("remainder",), domain=(REAL, POSITIVE),
+        note="at a multiple of b the derivative is that of the right-hand side", partials=(
         lambda m, y, a, b: 1.0,
         lambda m, y, a, b: -m.floordiv(a, b))),
     _op("pow", "a, b", "a to the power b; an int to a negative int power is a float.", infix="**", primitive="power",
-        integers="keep", domain=((0.1, INF), REAL), note="x**0 at 0 has derivative 0", partials=(
-        lambda m, y, a, b: m.where(b == 0, 0.0, b * a ** (b - 1)),
-        lambda m, y, a, b: m.where(a == 0, m.where(b > 0, 0.0, -INF), y * m.log(a)))),
+        integers="keep", aliases=("power", "float_power"), domain=(POSITIVE, REAL), note="x**0 at 0 has derivative 0",
+        partials=(_pow_by_base, _pow_by_exponent)),
     _op("neg", "x", "The value with its sign turned.", infix="unary -", primitive="negative", integers="keep",
-        partials=(lambda m, y, x: -1.0,)),
+        aliases=("negative",), partials=(lambda m, y, x: -1.0,)),
     _op("pos", "x", "The value itself.", infix="unary +", primitive="positive", integers="keep",
-        partials=(lambda m, y, x: 1.0,)),
+        aliases=("positive",), partials=(lambda m, y, x: 1.0,)),
+
+    # ---- powers and logarithms -------------------------------------------------------------------------------------
+    _op("square", "x", "The square of a value.", integers="keep", partials=(lambda m, y, x: 2.0 * x,)),
+    _op("sqrt", "x", "The square root.", domain=(POSITIVE,), note="derivative inf at 0", partials=(
+        lambda m, y, x: 0.5 / y,)),
+    _op("cbrt", "x", "The real cube root, of negative values too.", domain=(POSITIVE,), note="derivative inf at 0", partials=(
+        lambda m, y, x: 1.0 / (3.0 * y * y),)),
+    _op("exp", "x", "e to the power x.", partials=(lambda m, y, x: y,)),
+    _op("exp2", "x", "2 to the power x.", partials=(lambda m, y, x: LN2 * y,)),
+    _op("expm1", "x", "exp(x) - 1, accurate near 0.", partials=(lambda m, y, x: m.exp(x),)),
+    _op("log", "x", "The natural logarithm.", domain=(POSITIVE,), note="derivative inf at 0", partials=(
+        lambda m, y, x: 1.0 / x,)),
+    _op("log2", "x", "The logarithm to base 2.", domain=(POSITIVE,), note="derivative inf at 0", partials=(
+        lambda m, y, x: (1.0 / LN2) / x,)),
+    _op("log10", "x", "The logarithm to base 10.", domain=(POSITIVE,), note="derivative inf at 0", partials=(
+        lambda m, y, x: (1.0 / LN10) / x,)),
+    _op("log1p", "x", "log(1 + x), accurate near 0.", domain=((-0.9, INF),), note="derivative inf at -1", partials=(
+        lambda m, y, x: 1.0 / (1.0 + x),)),
+    _op("hypot", "a, b", "The length of the vector (a, b), without overflow.", note="derivative 0 at the origin", partials=(
+        lambda m, y, a, b: _share(m, y, a, b),
+        lambda m, y, a, b: _share(m, y, b, a))),
+
+    # ---- signs and rounding ----------------------------------------------------------------------------------------
+    _op("abs", "x", "The absolute value.", integers="keep", aliases=("absolute", "fabs"), domain=(POSITIVE,),
+        note="derivative 0 at 0", partials=(lambda m, y, x: m.conj(m.sign(x)),)),
+    _op("sign", "x", "-1, 0 or 1.", integers="keep", domain=(POSITIVE,), note="derivative 0, connected", partials=(_zero,)),
+    _op("floor", "x", "The next whole number below, as a float.", integers="keep", domain=((0.1, 0.9),),
+        note="derivative 0, connected", partials=(_zero,)),
+    _op("ceil", "x", "The next whole number above, as a float.", integers="keep", domain=((0.1, 0.9),),
+        note="derivative 0, connected", partials=(_zero,)),
+    _op("round", "x", "The nearest whole number, halves to even, as a float.", integers="keep", aliases=("around", "rint"),
+        domain=((-0.4, 0.4),), note="derivative 0, connected", partials=(_zero,)),
+    _op("trunc", "x", "The whole number next towards 0, as a float.", integers="keep", aliases=("fix",), domain=((0.1, 0.9),),
+        note="derivative 0, connected", partials=(_zero,)),
+    _op("fmod", "a, b", "The remainder, with the sign of a, as in C.", integers="keep", domain=(REAL, POSITIVE), partials=(
+        lambda m, y, a, b: 1.0,
+        lambda m, y, a, b: -m.round((a - y) / b))),
+
+    # ---- choosing --------------------------------------------------------------------------------------------------
+    _op("minimum", "a, b", "The smaller of two values, elementwise.", integers="keep", aliases=("fmin",),
+        note="ties share the derivative equally", partials=(
+        lambda m, y, a, b: _one_if_first(m, a < b, a == b),
+        lambda m, y, a, b: _one_if_first(m, b < a, a == b))),
+    _op("maximum", "a, b", "The larger of two values, elementwise.", integers="keep", aliases=("fmax",),
+        note="ties share the derivative equally", partials=(
+        lambda m, y, a, b: _one_if_first(m, a > b, a == b),
+        lambda m, y, a, b: _one_if_first(m, b > a, a == b))),
+    _op("clip", "x, low=-inf, high=inf", "x, kept between low and high.", integers="keep", aliases=("clamp",),
+        domain=((-1.0, 2.0), (-0.5, 0.0), (0.5, 1.0)), note="at a bound counts as inside",
+        forward=lambda m, x, low, high: m.minimum(m.maximum(x, low), high), partials=(
+        lambda m, y, x, low, high: m.where(x < low, 0.0, m.where(x > high, 0.0, 1.0)),
+        lambda m, y, x, low, high: m.where(x < low, m.where(low <= high, 1.0, 0.0), 0.0),
+        lambda m, y, x, low, high: m.where(m.maximum(x, low) > high, 1.0, 0.0))),
+    # Not by partials: the cotangent is selected, not multiplied by 0, so that inf and nan stay on the side they belong to.
+    _op("where", "condition, a, b", "a where the condition holds, b elsewhere.", integers="keep", saves=("condition",),
+        compute=lambda xp, condition, a, b: xp.where(condition, a, b), result_shape=_where_shape, vjp=(
+        None,
+        lambda m, g, y, condition, a, b: m.sum_to(m.where(condition, g, 0.0), shape=a.shape),
+        lambda m, g, y, condition, a, b: m.sum_to(m.where(condition, 0.0, g), shape=b.shape))),
 ]  # fmt: skip

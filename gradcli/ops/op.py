@@ -46,11 +46,19 @@ class BindingError(Exception):
         self.message, self.help, self.argument = message, help, argument
 
 
+class OpError(Exception):
+    """A `compute` can't do what it was asked to; the engine adds the place. `message` gives actual shapes and values."""
+
+    def __init__(self, message: str, help: str = "", label: str = "") -> None:
+        super().__init__(message)
+        self.message, self.help, self.label = message, help, label
+
+
 class Signature:
     """`"x, y=1; axis=none"`: operands (arrays, differentiable) before the `;`, options (static) after it.
 
     `*xs` is a variadic operand (any number of arrays, or one list of them); options after a `*` are by keyword only.
-    Defaults are numbers, `none`, `true`, `false` or quoted strings.
+    Defaults are numbers, `inf`, `none`, `true`, `false` or quoted strings.
     """
 
     def __init__(self, text: str) -> None:
@@ -118,7 +126,7 @@ def _count(n: int, noun: str) -> str:
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
-_WORDS = {"none": None, "true": True, "false": False}
+_WORDS = {"none": None, "true": True, "false": False, "inf": float("inf"), "-inf": -float("inf")}
 
 
 def _parameter(text: str, keyword_only: bool = False) -> Parameter:
@@ -144,7 +152,7 @@ class Op:
     category   the heading that `gradcli ops` and the docs put it under
     infix      the operator's sign, if it is one
     internal   not callable by name; exists because derivatives need it
-    domain     per operand, the open interval where the function is smooth and tests sample it
+    domain     per operand, the open interval where the function is smooth and tests sample it; () is everywhere
     note       the convention at kinks and edges, in words
     """
 
@@ -188,3 +196,16 @@ class Op:
 
     def __eq__(self, other: object) -> bool:
         return self is other
+
+
+def broadcast_shape(name: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that operands of `name` have together, by NumPy's rules."""
+    ndim = max((len(shape) for shape in shapes), default=0)
+    together = [1] * ndim
+    for shape in shapes:
+        for axis, size in enumerate(shape, ndim - len(shape)):
+            if size != 1 and together[axis] not in (1, size):
+                listed = " and ".join(map(str, shapes)) if len(shapes) == 2 else ", ".join(map(str, shapes))
+                raise OpError(f"`{name}` cannot broadcast shapes {listed} together")
+            together[axis] = size if size != 1 else together[axis]
+    return tuple(together)

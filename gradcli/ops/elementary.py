@@ -1,0 +1,68 @@
+"""Trigonometric and hyperbolic functions, and their inverses."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .op import Op
+
+INF = math.inf
+
+
+def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
+    return Op(name, params, summary, category="trigonometric", **facts)
+
+
+def _root_one_plus_square(m: Any, x: Any) -> Any:
+    """sqrt(1 + x²) without overflow, on the principal branch for complex x."""
+    return m.where(m.abs(x) < 1e10, m.sqrt(1.0 + x * x), m.where(m.real(x) >= 0, x, -x))
+
+
+def _over_square_of_length(m: Any, part: Any, a: Any, b: Any) -> Any:
+    """part / (a² + b²) without overflow, and 0 at the origin."""
+    length = m.hypot(a, b)
+    return m.where(length == 0, 0.0, part / length / length)
+
+
+def _sinc_slope(m: Any, y: Any, x: Any) -> Any:
+    """(cos πx - sinc x) / x, by its series near 0, where the difference cancels."""
+    z = math.pi * x
+    w = z * z
+    series = 0.0
+    for k in range(12, 0, -1):
+        series = (-1) ** k * 2 * k / math.factorial(2 * k + 1) + w * series
+    return m.where(m.abs(x) < 0.3, math.pi * z * series, (m.cos(z) - y) / x)
+
+
+OPS = [
+    _op("sin", "x", "The sine.", partials=(lambda m, y, x: m.cos(x),)),
+    _op("cos", "x", "The cosine.", partials=(lambda m, y, x: -m.sin(x),)),
+    _op("tan", "x", "The tangent.", domain=((-1.5, 1.5),), partials=(lambda m, y, x: 1.0 + y * y,)),
+    _op("asin", "x", "The angle whose sine is x.", primitive="arcsin", aliases=("arcsin",), domain=((-1.0, 1.0),),
+        note="derivative inf at -1 and 1", partials=(lambda m, y, x: 1.0 / m.sqrt(m.one_minus_square(x)),)),
+    _op("acos", "x", "The angle whose cosine is x.", primitive="arccos", aliases=("arccos",), domain=((-1.0, 1.0),),
+        note="derivative -inf at -1 and 1", partials=(lambda m, y, x: -1.0 / m.sqrt(m.one_minus_square(x)),)),
+    _op("atan", "x", "The angle whose tangent is x.", primitive="arctan", aliases=("arctan",), partials=(
+        lambda m, y, x: 1.0 / (1.0 + x * x),)),
+    _op("atan2", "y, x", "The angle of the point (x, y), from -pi to pi.", primitive="arctan2", aliases=("arctan2",),
+        domain=((0.1, INF), (0.1, INF)), note="derivative 0 at the origin", partials=(
+        lambda m, y, a, b: _over_square_of_length(m, b, a, b),
+        lambda m, y, a, b: _over_square_of_length(m, -a, a, b))),
+    _op("sinh", "x", "The hyperbolic sine.", partials=(lambda m, y, x: m.cosh(x),)),
+    _op("cosh", "x", "The hyperbolic cosine.", partials=(lambda m, y, x: m.sinh(x),)),
+    # The square of a quotient: 1 / cosh(x)**2 underflows in the second derivative where the value is still 1e-260.
+    _op("tanh", "x", "The hyperbolic tangent.", partials=(lambda m, y, x: m.square(1.0 / m.cosh(x)),)),
+    _op("asinh", "x", "The inverse of sinh.", primitive="arcsinh", aliases=("arcsinh",), partials=(
+        lambda m, y, x: 1.0 / _root_one_plus_square(m, x),)),
+    _op("acosh", "x", "The inverse of cosh.", primitive="arccosh", aliases=("arccosh",), domain=((1.0, INF),),
+        note="derivative inf at 1", partials=(lambda m, y, x: 1.0 / (m.sqrt(x - 1.0) * m.sqrt(x + 1.0)),)),
+    _op("atanh", "x", "The inverse of tanh.", primitive="arctanh", aliases=("arctanh",), domain=((-1.0, 1.0),),
+        note="derivative inf at -1 and 1", partials=(lambda m, y, x: 1.0 / m.one_minus_square(x),)),
+    _op("degrees", "x", "Radians in degrees.", aliases=("rad2deg",), partials=(lambda m, y, x: 180.0 / math.pi,)),
+    _op("radians", "x", "Degrees in radians.", aliases=("deg2rad",), partials=(lambda m, y, x: math.pi / 180.0,)),
+    _op("sinc", "x", "sin(pi x) / (pi x), and 1 at 0.", note="derivative 0 at 0", partials=(_sinc_slope,)),
+    # 1 - x² that keeps its digits near 1, with a derivative that keeps its digits near 0.
+    _op("one_minus_square", "x", "1 - x², accurate near -1 and 1.", internal=True,
+        forward=lambda m, x: (1.0 - x) * (1.0 + x), partials=(lambda m, y, x: -2.0 * x,)),
+]  # fmt: skip
