@@ -33,13 +33,12 @@ class Site:
     of        the op whose derivative this is, for records that a sweep makes; None for the program's own
     """
 
-    __slots__ = ("_derived", "_on", "needs", "of", "op", "operands", "pull", "pull_arrays", "span")
+    __slots__ = ("_derived", "_on", "narrow", "of", "op", "operands", "pull", "span")
 
     def __init__(self, op: Op, span: Span, operands: tuple[int, ...] = (), of: Op | None = None) -> None:
         self.op, self.span, self.operands, self.of = op, span, operands, of
-        self.pull: Any = None  # the scalar pullback; compiled at the first sweep (formulas.py)
-        self.pull_arrays: Any = None
-        self.needs: frozenset[int | str] | None = None  # what the rule reads: operands by index, and "result"
+        self.pull: Any = None  # the pullback on floats, set at the first sweep
+        self.narrow = op.elementwise and len(op.signature.operands) <= 2  # how its records are laid out: Note [Records]
         self._on: dict[tuple[int, ...], Site] = {}
         self._derived: dict[Op, Site] = {}
 
@@ -59,6 +58,11 @@ class Site:
 
     def __repr__(self) -> str:
         return f"<Site {self.op.name} at {self.span}>"
+
+
+def blank(value: Any) -> Any:
+    """What a record keeps of a value that no rule reads: of an array its shape and dtype, a scalar as it is."""
+    return Blank(value.shape, value.dtype) if getattr(value, "shape", ()) else value
 
 
 class Blank:
@@ -144,10 +148,11 @@ class Trace:
             segment.calls.append((self.number, self.calls))
         return segment
 
-    def record(self, site: Site, inputs: tuple[Traced, ...], a: Any, b: Any, y: Any) -> Any:
+    def record(self, site: Site, inputs: list[Traced], a: Any, b: Any, kept: Any, y: Any) -> Any:
         """Appends a record, and returns the traced result; the plain `y` while recording is paused.
 
-        `inputs` are the active operands, as `site.operands` lists them. See Note [Records] for `a` and `b`.
+        `inputs` are the active operands, as `site.operands` lists them. See Note [Records] for `a` and `b`; `kept` is what
+        the record keeps of the result.
         """
         segment = self.segment
         if segment is None:
@@ -166,7 +171,7 @@ class Trace:
             if traced[2] is not segment:
                 segment.reads(traced[2])
         self.number = number + 1
-        segment.records.extend((site, in0, in1, a, b, y))
+        segment.records.extend((site, in0, in1, a, b, kept))
         return y, number, segment
 
     def enter(self, chain: Any) -> None:
@@ -207,7 +212,7 @@ def reachable(targets: list[Segment], oldest: int) -> list[Segment]:
 #
 # A record is (site, in0, in1, a, b, y), six entries of the segment's flat list: 48 bytes, and what the rule saves.
 #   in0, in1   the numbers of the active operands (in1 None for one); in0 is a tuple of numbers for three or more
-#   a, b       elementwise ops of one or two operands: the operands' primals; other ops: a is the tuple of all operands'
-#              primals and b the dict of options. `getitem` and its kin have the index in b.
+#   a, b       narrow records (elementwise ops of one or two operands): the operands' primals. Wide records: the tuple of
+#              all operands' primals, and the dict of options. `getitem` has the operand's Blank and the index.
 #   y          the result's primal
-# What the rule doesn't read (`site.needs`) is a `Blank` where it is an array, so that memory follows what is needed.
+# What the rule doesn't read is a `Blank` where it is an array, so that memory follows what is needed.

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..diagnostics import Diagnostic
+from ..engine.run import Expectation, Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +37,13 @@ class Options:
     ignore_extra: bool = False
     trace: bool = False  # keep the trace as text in the evaluation (`--show trace`)
 
+    @property
+    def settings(self) -> Settings:
+        """What concerns the run itself."""
+        return Settings(self.dtype, self.device, self.seed, self.max_steps, self.max_memory)
+
     def with_changes(self, **changes: Any) -> Options:
         return replace(self, **changes)
-
-
-@dataclass(frozen=True, slots=True)
-class Expectation:
-    """One `expect` that was executed."""
-
-    line: int
-    passed: bool
-    message: str = ""
 
 
 @dataclass(slots=True)
@@ -76,3 +73,6 @@ class Evaluation:
         """0, or 1 where an `expect` failed, or the highest code among the error diagnostics."""
         failed = 1 if any(not e.passed for e in self.expectations) else 0
         return max([failed, *(d.exit_code for d in self.diagnostics)])
+
+
+__all__ = ["Evaluation", "Expectation", "Options"]

@@ -1,0 +1,300 @@
+"""The one seam that every operation goes through: `apply(run, site, operands, options)`.
+
+It takes values of the language (traced or not), computes on their primals, refuses what can't fit, turns every failure
+into a diagnostic at the site, and records the operation where an operand is active. The closures for hot scalar
+operations (`expressions.py`) do the same for floats alone, and come here for everything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..ops import OPS
+from ..ops.op import Op, OpError
+from . import scalars
+from .backends import INT_MAX, broadcast_shapes, checked_int, count, is_inexact, shape_of
+from .formulas import array_function, rule_reads, scalar_function
+from .run import Run
+from .tape import Site, blank
+from .values import List, Variable, describe, show_shape
+
+_SCALARS = frozenset((float, int, bool))
+_INTEGERS = frozenset((int, bool))
+_NO_OPTIONS: Mapping[str, Any] = {}
+STACK, PART, GETITEM = OPS["stack"], OPS["part"], OPS["getitem"]
+
+
+def apply(run: Run, site: Site, operands: tuple[Any, ...], options: Mapping[str, Any] = _NO_OPTIONS) -> Any:
+    """The op of `site` on values of the language; the result is traced where an operand is active.
+
+    Raises GradcliError at the site for operands that don't fit and results that can't.
+    """
+    op = site.op
+    values = [_operand(run, site, v) for v in operands]
+    primals = [v[0] if type(v) is tuple else v for v in values]
+    if op.elementwise:
+        y = elementwise(run, site, primals)
+    else:
+        y = structural(run, site, primals, options)
+    active = tuple([k for k, v in enumerate(values) if type(v) is tuple])
+    trace = run.trace
+    if not active or not (op.differentiable or trace.keeps_all) or trace.segment is None:
+        return List(y) if type(y) is list else y
+    if type(y) is list:
+        return _record_parts(run, site, values, primals, options, y, active)
+    if not (is_inexact(y) or trace.keeps_all):
+        return y
+    inputs = [values[k] for k in active]
+    if trace.keeps_all and not (op.differentiable and is_inexact(y)):
+        return trace.record(site.on(active), inputs, tuple(map(blank, primals)), options, blank(y), y)
+    reads, results = _reads(op, active, len(primals))
+    saved = [p if k in reads else blank(p) for k, p in enumerate(primals)]
+    kept = y if results else blank(y)
+    if site.narrow:
+        return trace.record(site.on(active), inputs, saved[0], saved[1] if len(saved) > 1 else None, kept, y)
+    return trace.record(site.on(active), inputs, tuple(saved), options, kept, y)
+
+
+def _reads(op: Op, active: tuple[int, ...], n: int) -> tuple[frozenset[int | str] | set[int], bool]:
+    """Which operands' values the rule reads, and whether it reads the result's."""
+    if op.elementwise:
+        reads = rule_reads(op, active)
+        return reads, "result" in reads
+    if op.signature.variadic:
+        return set(range(n)) if op.signature.variadic in op.saves else set(), "result" in op.saves
+    names = [p.name for p in op.signature.operands]
+    return {k for k, name in enumerate(names) if name in op.saves}, "result" in op.saves
+
+
+def _record_parts(
+    run: Run, site: Site, values: list[Any], primals: list[Any], options: Mapping[str, Any], y: list[Any], active: tuple[int, ...]
+) -> Any:
+    """An op with several results: one record whose value is their list, and a record for each part of it."""
+    reads, results = _reads(site.op, active, len(primals))
+    saved = tuple([p if k in reads else blank(p) for k, p in enumerate(primals)])
+    inputs = [values[k] for k in active]
+    whole = run.trace.record(site.on(active), inputs, saved, options, y if results else [blank(part) for part in y], y)
+    part_site = site.derived(PART).on((0,))
+    part_site.of = site.of
+    n = len(y)
+    return List([
+        run.trace.record(part_site, [whole], (n,), {"index": k}, blank(part), part) if is_inexact(part) else part
+        for k, part in enumerate(y)
+    ])  # fmt: skip
+
+
+# ---- operands --------------------------------------------------------------------------------------------------------
+
+
+def _operand(run: Run, site: Site, value: Any) -> Any:
+    """A value as an operation takes it: variables read, lists made arrays, anything but numbers refused."""
+    kind = type(value)
+    if kind is tuple or kind in _SCALARS:
+        return value
+    if kind is Variable:
+        return _operand(run, site, value.box)
+    if kind is List:
+        return to_array(run, site, value)
+    if kind is complex or hasattr(value, "dtype"):
+        return value
+    if value is None and not site.op.elementwise:
+        return None  # an optional operand that isn't given
+    what = f"`{site.op.infix}`" if site.op.infix else f"`{site.op.name}`"
+    help = "write a number instead" if type(value) in (str, dict) else ""
+    if value is None:
+        help = "`none` is the absence of a value; check with `x == none`"
+    run.fail("E301", f"{what} doesn't take {describe(value)}", site.span, help=help)
+
+
+def to_array(run: Run, site: Site, value: List) -> Any:
+    """A list of numbers (nested lists: of rows) as an array, by stacking; gradients flow into its elements."""
+    items = value.items
+    if _has_traced(items):
+        stack = Site(STACK, site.span, (), site.of)
+        return apply(run, stack, tuple([to_array(run, site, i) if type(i) is List else i for i in items]), {"axis": 0})
+    return plain_array(run, value, lambda message, help: run.fail("E302", message, site.span, help=help))
+
+
+def plain_array(run: Run, value: List, fail: Callable[[str, str], Any]) -> Any:
+    """An untraced list as an array. `fail(message, help)` is called for a ragged list and for what isn't a number."""
+    xp = run.backend.xp
+    nested = _nested(value, fail)
+    try:
+        array = xp.array(nested, dtype=float if not nested else None)
+    except (ValueError, TypeError):
+        return fail("the rows of the list differ in length, so it is no array", "give all rows the same length")
+    except OverflowError:
+        return fail("a number of the list doesn't fit into 64 bits", "write a float, such as `2.0`")
+    if array.dtype == object or array.dtype.kind not in "biufc":
+        return fail("the rows of the list differ in length, so it is no array", "give all rows the same length")
+    if run.settings.dtype == "float32" and array.dtype == "float64":
+        array = array.astype("float32")
+    return array.astype("int64") if array.dtype.kind == "u" else array
+
+
+def _nested(value: List, fail: Callable[[str, str], Any]) -> list[Any]:
+    nested: list[Any] = []
+    for item in value:
+        if type(item) is Variable:
+            item = item.box[0] if type(item.box) is tuple else item.box
+        if type(item) is List:
+            item = _nested(item, fail)
+        elif not (type(item) in _SCALARS or type(item) is complex or hasattr(item, "dtype")):
+            fail(f"a list with {describe(item)} in it is no array", "arrays hold numbers only")
+        nested.append(item)
+    return nested
+
+
+def _has_traced(items: list[Any]) -> bool:
+    return any(
+        type(i) is tuple or (type(i) is Variable and type(i.box) is tuple) or (type(i) is List and _has_traced(i.items)) for i in items
+    )
+
+
+# ---- elementwise -----------------------------------------------------------------------------------------------------
+
+
+def elementwise(run: Run, site: Site, primals: list[Any]) -> Any:
+    """An elementwise op on primals: scalars of Python by their own functions, anything else as arrays."""
+    op = site.op
+    kinds = {type(p) for p in primals}
+    if kinds <= _INTEGERS and op.integers == "keep":
+        return _integers(run, site, op, primals)
+    if kinds <= _SCALARS:
+        if op.integers == "bool":
+            return scalar_function(op)(*primals)
+        return run.real(scalar_function(op)(*map(float, primals)))
+    shapes = [p.shape for p in primals if getattr(p, "shape", ())]
+    if len(shapes) > 1:
+        shape = broadcast_shapes(shapes)
+        if shape is None:
+            _fail_broadcast(run, site, primals)
+        run.verify_allocation(8 * count(shape), f"an array of shape {show_shape(shape)}", site.span)
+    elif shapes:
+        run.verify_allocation(8 * count(shapes[0]), f"an array of shape {show_shape(shapes[0])}", site.span)
+    if op.integers == "keep" and all(_is_integer(p) for p in primals):
+        return _integer_arrays(run, site, op, primals)
+    if run.settings.dtype == "float32" and op.integers == "float":
+        primals = [run.backend.xp.asarray(p, "float32") if _is_integer(p) else p for p in primals]
+    with run.backend.errstate():
+        try:
+            return run.backend.settle(array_function(run.backend, op)(*primals))
+        except TypeError:
+            run.fail("E301", f"`{op.infix or op.name}` isn't defined for {' and '.join(map(describe, primals))}", site.span)
+
+
+def _fail_broadcast(run: Run, site: Site, primals: list[Any]) -> None:
+    shapes = [show_shape(shape_of(p)) for p in primals]
+    op = site.op
+    label = f"left is {shapes[0]}, right is {shapes[1]}" if len(shapes) == 2 else f"the shapes are {', '.join(shapes)}"
+    what = f"`{op.infix}`" if op.infix else f"`{op.name}`"
+    run.fail(
+        "E302", f"shapes {' and '.join(shapes)} don't broadcast in {what}", site.span, label,
+        "sizes must be equal, or 1, counted from the last axis; `reshape` or `expand_dims` can align them",
+    )  # fmt: skip
+
+
+def _is_integer(value: Any) -> bool:
+    return type(value) in _INTEGERS or (hasattr(value, "dtype") and value.dtype.kind in "bi")
+
+
+def _integers(run: Run, site: Site, op: Op, primals: list[Any]) -> Any:
+    try:
+        y = scalars.INTEGER[op.name](*map(int, primals))
+    except OverflowError:
+        run.overflow(op.infix or op.name, site.span)
+    except ZeroDivisionError:
+        _fail_division(run, site)
+    return run.integer(y, op.infix or op.name, site.span) if type(y) is int else run.real(y)
+
+
+def _fail_division(run: Run, site: Site) -> None:
+    name = site.op.infix or site.op.name
+    run.fail("E306", f"int division by zero in `{name}`", site.span, help="with floats, `1.0 / 0.0` is inf")
+
+
+def _integer_arrays(run: Run, site: Site, op: Op, primals: list[Any]) -> Any:
+    """An op that keeps ints, on int arrays: in 64 bits, and an error where those don't hold the result."""
+    xp = run.backend.xp
+    ints = [xp.asarray(p, "int64") for p in primals]
+    if op.name in ("floordiv", "mod", "fmod") and not xp.all(ints[1]):
+        _fail_division(run, site)
+    if op.name == "pow" and xp.any(ints[1] < 0):
+        ints = [xp.asarray(p, run.settings.dtype) for p in primals]
+    function = array_function(run.backend, op)
+    with run.backend.errstate():
+        y = function(*ints)
+        if y.dtype.kind == "i":
+            estimate = function(*[i.astype("float64") for i in ints])
+            verify_integers(run, site, y, estimate, lambda: xp.frompyfunc(scalars.INTEGER[op.name], len(ints), 1)(*ints))
+    return run.backend.settle(y)
+
+
+def verify_integers(run: Run, site: Site, y: Any, estimate: Any, exact: Callable[[], Any]) -> None:
+    """Raises an overflow error where `y` wrapped: `estimate` is the result in floats, `exact` computes it in Python's ints."""
+    xp = run.backend.xp
+    if not getattr(y, "size", 1):
+        return
+    largest = float(xp.max(xp.abs(estimate)))
+    if largest < INT_MAX / 2:
+        return
+    if largest > INT_MAX * 1.01:
+        run.overflow(site.op.infix or site.op.name, site.span)
+    try:
+        for value in xp.asarray(exact(), dtype=object).ravel():
+            checked_int(int(value))
+    except OverflowError:
+        run.overflow(site.op.infix or site.op.name, site.span)
+
+
+# ---- structural ------------------------------------------------------------------------------------------------------
+
+
+def structural(run: Run, site: Site, primals: list[Any], options: Mapping[str, Any]) -> Any:
+    """A structural op on primals. Failures of its `compute` become diagnostics at the site."""
+    op = site.op
+    xp = run.backend.xp
+    options = _with_context(run, op, options)
+    try:
+        if op.result_shape is not None:
+            shape = op.result_shape(*map(shape_of, primals), **{k: v for k, v in options.items() if k not in ("dtype", "generator")})
+            run.verify_allocation(8 * count(tuple(shape)), f"an array of shape {show_shape(tuple(shape))}", site.span)
+        with run.backend.errstate():
+            y = op.compute(xp, *primals, **options)  # type: ignore[misc]
+            if op.integers == "keep" and getattr(y, "dtype", None) is not None and y.dtype.kind == "i":
+                as_objects = [xp.asarray(p).astype(object) for p in primals]
+                estimate = op.compute(xp, *[xp.asarray(p, "float64") for p in primals], **options)  # type: ignore[misc]
+                verify_integers(run, site, y, estimate, lambda: op.compute(xp, *as_objects, **options))  # type: ignore[misc]
+    except OpError as error:
+        code = "E304" if op.category == "linear algebra" else "E320"
+        run.fail(code, error.message, site.span, error.label, error.help)
+    except MemoryError:
+        run.fail("E405", f"`{op.name}` ran out of memory", site.span, help="make the arrays smaller")
+    except (ValueError, TypeError, IndexError, OverflowError, ZeroDivisionError) as error:
+        message = str(error).partition("\n")[0] or type(error).__name__
+        run.fail("E320", f"`{op.name}`: {message}", site.span, _operand_shapes(primals))
+    if type(y) is list:
+        return [run.backend.settle(part) for part in y]
+    return run.backend.settle(y)
+
+
+def _operand_shapes(primals: list[Any]) -> str:
+    return ", ".join(describe(p) for p in primals if p is not None)[:160]
+
+
+def _with_context(run: Run, op: Op, options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The options, with what creation and random ops take from the run."""
+    if op.category == "random":
+        # A generator made from (seed, number of the draw) has no state but that number.
+        philox = run.backend.xp.random.Philox if run.backend.name == "cpu" else run.backend.xp.random.XORWOW
+        generator = run.backend.xp.random.Generator(philox(_draw_key(run)))
+        return {**options, "dtype": run.settings.dtype, "generator": generator}
+    if op.category == "making":
+        return {**options, "dtype": run.settings.dtype}
+    return options
+
+
+def _draw_key(run: Run) -> Any:
+    run.draws += 1
+    return (run.settings.seed << 64) + run.draws - 1 if run.backend.name != "cpu" else [run.settings.seed, run.draws - 1]

@@ -1,0 +1,141 @@
+"""One run of a program: everything that changes while it runs, in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from ..diagnostics import Diagnostic, GradcliError, Span
+from .backends import Backend, backend_for, checked_int
+from .tape import Trace
+
+MAX_DEPTH = 2000  # calls inside calls
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a run may not change: dtype ("float64" or "float32"), device, seed, and the limits (None: unlimited)."""
+
+    dtype: str = "float64"
+    device: str = "cpu"
+    seed: int = 0
+    max_steps: int | None = None
+    max_memory: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """One `expect` that was executed."""
+
+    line: int
+    passed: bool
+    message: str = ""
+
+
+class Run:
+    """The state of a run. Frames hold it in their first slot, so every closure can reach it.
+
+    inputs     values from outside by declared name
+    declared   the variables, in order of declaration
+    replaced   top-level names whose variable was replaced by a plain value: the variable, and where
+    sizes      named sizes of declared shapes: the size, and where it was first given
+    draws      calls of random builtins so far: with the seed, the whole state of the generator
+    """
+
+    __slots__ = (
+        "_free_memory", "backend", "declared", "depth", "diagnostics", "draws", "expectations", "imports", "inputs", "outputs",
+        "printed", "replaced", "settings", "sizes", "steps", "trace", "used_inputs",
+    )  # fmt: skip
+
+    def __init__(self, settings: Settings, inputs: Mapping[str, Any], keeps_all: bool = False) -> None:
+        self.settings = settings
+        self.inputs = inputs
+        self.backend: Backend = backend_for(settings.device)
+        self.trace = Trace(keeps_all)
+        self.outputs: dict[str, Any] = {}
+        self.printed: list[str] = []
+        self.expectations: list[Expectation] = []
+        self.diagnostics: list[Diagnostic] = []
+        self.declared: list[Any] = []
+        self.used_inputs: set[str] = set()
+        self.replaced: dict[str, tuple[Any, Span]] = {}
+        self.sizes: dict[str, tuple[int, Span]] = {}
+        self.imports: dict[int, Any] = {}
+        self.draws = 0
+        self.steps = 0
+        self.depth = 0
+        self._free_memory: int | None = None
+
+    # ---- dtype policy ------------------------------------------------------------------------------------------------
+
+    def real(self, value: float) -> Any:
+        """A float of the run's dtype: Python's for float64, NumPy's for float32."""
+        return value if self.settings.dtype == "float64" else self.backend.xp.float32(value)
+
+    # ---- failing -----------------------------------------------------------------------------------------------------
+
+    def fail(self, code: str, message: str, span: Span | None, label: str = "", help: str = "") -> NoReturn:
+        raise GradcliError(Diagnostic(code, message, span, label, help))
+
+    def warn(self, diagnostic: Diagnostic) -> None:
+        """Adds a warning, once for a place and a message."""
+        if diagnostic not in self.diagnostics:
+            self.diagnostics.append(diagnostic)
+
+    def integer(self, value: int, op: str, span: Span) -> int:
+        """An int result, if 64 bits hold it."""
+        try:
+            return checked_int(value)
+        except OverflowError:
+            self.overflow(op, span)
+
+    def overflow(self, op: str, span: Span) -> NoReturn:
+        self.fail("E305", f"int overflow in `{op}`", span, "the result doesn't fit into 64 bits", "write a float, such as `2.0`")
+
+    # ---- memory ------------------------------------------------------------------------------------------------------
+
+    def verify_allocation(self, n_bytes: int, what: str, span: Span) -> None:
+        """Refuses an array that can't fit, before it is made."""
+        if n_bytes < 2**24:
+            return
+        limit = self.settings.max_memory
+        if limit is None:
+            limit = self._free_memory = self._free_memory or _free_memory()
+        if n_bytes > limit:
+            self.fail(
+                "E405",
+                f"{what} would take {show_bytes(n_bytes)}, and {show_bytes(limit)} are {'allowed' if self.settings.max_memory else 'free'}",
+                span,
+                help="make it smaller" + (", or raise --max-memory" if self.settings.max_memory else ""),
+            )
+
+
+def show_bytes(n: int) -> str:
+    """A number of bytes with a unit: `1.5 GB`."""
+    size = float(n)
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.3g} {unit}"
+        size /= 1000
+    return f"{size:.3g} TB"
+
+
+def _free_memory() -> int:
+    """Bytes that the process may still take: what the machine has available, or less where a limit is set."""
+    import os
+    import resource
+
+    available = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            for line in lines:
+                if line.startswith("MemAvailable:"):
+                    available = int(line.split()[1]) * 1024
+    except OSError:
+        available = available or 2**40  # not Linux: the result of sysconf is all there is
+    for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA):
+        soft, _ = resource.getrlimit(kind)
+        if soft != resource.RLIM_INFINITY:
+            available = min(available, soft)
+    return available

@@ -1,0 +1,238 @@
+"""The values that are not numbers: lists, variables, functions, namespaces; and how any value is described and shown.
+
+Numbers are Python's int, float, bool and complex, and arrays of rank 1 or more (see `backends.py`); strings, None and
+dicts are Python's, dicts and lists being never changed once made. A traced number is a tuple (`tape.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from ..diagnostics import Span
+from ..ops.op import Op
+from .backends import dtype_name, is_inexact, shape_of
+from .tape import primal
+
+if TYPE_CHECKING:
+    from ..lang import program
+    from .run import Run
+
+
+class _Unset:
+    """What a slot holds before its name is assigned."""
+
+    def __repr__(self) -> str:
+        return "unset"
+
+
+UNSET = _Unset()
+
+
+class List:
+    """A list: values in order. `append` shares the buffer with the list it extends, so a loop of appends is amortised."""
+
+    __slots__ = ("_buffer", "_length")
+
+    def __init__(self, items: list[Any]) -> None:
+        self._buffer = items
+        self._length = len(items)
+
+    def append(self, value: Any) -> List:
+        """The list with one more value. The first list to grow a shared buffer takes it over; the next ones copy."""
+        buffer = self._buffer if len(self._buffer) == self._length else self._buffer[: self._length]
+        buffer.append(value)
+        return List(buffer)
+
+    def replace(self, index: int, value: Any) -> List:
+        """The list with another value at `index`."""
+        items = self.items.copy()
+        items[index] = value
+        return List(items)
+
+    @property
+    def items(self) -> list[Any]:
+        """The values; not to be changed."""
+        return self._buffer if len(self._buffer) == self._length else self._buffer[: self._length]
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.items)
+
+    def __getitem__(self, index: int) -> Any:
+        return self.items[index]
+
+
+class Variable:
+    """A variable: a name with state. `box` is what reading it gives: a leaf of the trace if it is trainable, else the state.
+
+    `number` identifies it on the trace, whatever its state; 0 if it is no leaf. `read` says whether it was ever read.
+    """
+
+    __slots__ = ("box", "kind", "name", "number", "span", "state")
+
+    def __init__(self, name: str, kind: str, span: Span, state: Any) -> None:
+        self.name, self.kind, self.span = name, kind, span
+        self.state = state
+        self.box = state
+        self.number = 0
+
+    @property
+    def trainable(self) -> bool:
+        return self.kind == "var"
+
+    def attach(self, run: Run) -> None:
+        """Makes the present state what reading gives: a leaf where gradients can exist, or where all is kept."""
+        trace = run.trace
+        if (self.kind == "var" and is_inexact(self.state)) or (trace.keeps_all and _is_number(self.state)):
+            self.box = trace.leaf(self.state, self.number or None)
+            self.number = self.box[1]
+        else:
+            self.box = self.state
+
+
+class Cell(list[Any]):
+    """A slot that several frames share: one item, the value."""
+
+    __slots__ = ()
+
+
+class Function:
+    """A function value: compiled code, the cells it captured, the defaults it was made with."""
+
+    __slots__ = ("cells", "code", "defaults")
+
+    def __init__(self, code: Code, cells: list[Any], defaults: list[Any]) -> None:
+        self.code, self.cells, self.defaults = code, cells, defaults
+
+    @property
+    def name(self) -> str:
+        return self.code.name
+
+
+class Code:
+    """A function's compiled code: what all its values share."""
+
+    __slots__ = ("body", "captured", "name", "node", "parameters", "self_slot", "shared", "template")
+
+    name: str
+    node: program.Function
+    parameters: list[tuple[str, int, bool]]  # name, frame index, whether it is a cell
+    captured: list[int]  # frame indices that the captured cells go to
+    shared: list[int]  # frame indices of its own cells
+    self_slot: int  # where the function finds itself; 0 for nowhere
+    template: list[Any]
+    body: Callable[[list[Any]], Any]
+
+
+class Namespace:
+    """What an import gives: the top-level names of another program, live."""
+
+    __slots__ = ("frame", "name", "slots")
+
+    def __init__(self, name: str, frame: list[Any], slots: dict[str, Any]) -> None:
+        self.name, self.frame, self.slots = name, frame, slots
+
+    def member(self, name: str) -> Any:
+        """The value under a name; UNSET if there is none."""
+        slot = self.slots.get(name)
+        if slot is None:
+            return UNSET
+        value = self.frame[slot.index + FRAME_HEAD]
+        return value[0] if slot.cell else value
+
+
+FRAME_HEAD = 2  # a frame begins with the run and the value being returned
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float, bool, complex) or hasattr(value, "dtype")
+
+
+def read(value: Any) -> Any:
+    """A variable's value (its leaf); any other value as it is."""
+    return value.box if type(value) is Variable else value
+
+
+def plain(value: Any) -> Any:
+    """The value without variables and traces, through lists and dicts: lists become Python lists."""
+    value = primal(read(value))
+    if type(value) is List:
+        return [plain(item) for item in value]
+    if type(value) is dict:
+        return {key: plain(item) for key, item in value.items()}
+    return value
+
+
+def describe(value: Any) -> str:
+    """The kind of a value in words, for messages: "a list of 3", "float64 of shape (2, 3)"."""
+    value = primal(read(value))
+    if value is None:
+        return "none"
+    if type(value) is List:
+        return f"a list of {len(value)}"
+    if type(value) is dict:
+        return "a dict"
+    if type(value) is str:
+        return f'the string "{value if len(value) < 40 else value[:37] + "…"}"'
+    if isinstance(value, Function | Op):
+        return f"the function `{value.name}`" if value.name else "a function"
+    if type(value) is Namespace:
+        return f"the import `{value.name}`"
+    shape = shape_of(value)
+    if shape:
+        return f"{dtype_name(value)} of shape {show_shape(shape)}"
+    return f"{dtype_name(value)} {show(value)}" if _is_number(value) else type(value).__name__
+
+
+def show_shape(shape: tuple[int, ...]) -> str:
+    return f"({shape[0]},)" if len(shape) == 1 else f"({', '.join(map(str, shape))})"
+
+
+def show(value: Any) -> str:
+    """The value as `print` shows it: numbers as Python writes them, arrays as NumPy does, `true`, `none`."""
+    value = primal(read(value))
+    kind = type(value)
+    if kind is str:
+        return str(value)
+    if kind is bool:
+        return "true" if value else "false"
+    if value is None:
+        return "none"
+    if kind is List:
+        return f"[{', '.join(map(_show_item, value))}]"
+    if kind is dict:
+        return "{" + ", ".join(f"{key}: {_show_item(item)}" for key, item in value.items()) + "}"
+    if kind is complex:
+        return str(value).strip("()")
+    if isinstance(value, Function | Op | Namespace):
+        return f"<{describe(value)}>"
+    return str(value)
+
+
+def _show_item(value: Any) -> str:
+    value = primal(read(value))
+    return f'"{value}"' if type(value) is str else show(value)
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """The values in any nesting of lists and dicts, in order."""
+    if type(value) is List:
+        for item in value:
+            yield from leaves(item)
+    elif type(value) is dict:
+        for item in value.values():
+            yield from leaves(item)
+    else:
+        yield value
+
+
+def map_structure(function: Callable[[Any], Any], value: Any) -> Any:
+    """The same nesting of lists and dicts, with `function` of each value."""
+    if type(value) is List:
+        return List([map_structure(function, item) for item in value])
+    if type(value) is dict:
+        return {key: map_structure(function, item) for key, item in value.items()}
+    return function(value)
