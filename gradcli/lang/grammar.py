@@ -1,0 +1,121 @@
+"""The parse table: made from `gradcli.lark` with Lark when the package is built, read from JSON when it runs.
+
+This is the only module that imports lark, and it does so only to make a table: in the build hook, and in a checkout
+whose table is missing or was made from another grammar. It imports nothing else of the project, so that the build hook
+can load it by its path.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+TABLE_PATH = Path(__file__).with_name("table.json")
+_GRAMMAR_PATHS = (
+    Path(__file__).parents[2] / "grammar" / "gradcli.lark",  # a checkout or an editable install
+    Path(__file__).parents[1] / "grammar" / "gradcli.lark",  # a wheel
+)
+
+# What a reduction does with the parts of its rule.
+PASS, LIST, BUILD, BUILD_UNLESS_SINGLE = range(4)
+
+
+def read_table() -> dict[str, Any]:
+    """The parse table of the grammar at hand; made and stored first where it is missing or out of date."""
+    grammar = next((path.read_bytes() for path in _GRAMMAR_PATHS if path.is_file()), None)
+    with contextlib.suppress(OSError, ValueError):
+        table: dict[str, Any] = json.loads(TABLE_PATH.read_bytes())
+        if grammar is None or table["grammar"] == _fingerprint(grammar):
+            return table
+    if grammar is None:
+        raise FileNotFoundError("neither the parse table nor the grammar is installed; reinstall gradcli")
+    table = make_table(grammar)
+    with contextlib.suppress(OSError):
+        write_table(table, TABLE_PATH)
+    return table
+
+
+def _fingerprint(grammar: bytes) -> str:
+    return hashlib.sha256(grammar).hexdigest()
+
+
+def write_table(table: dict[str, Any], path: Path) -> None:
+    """Writes the table in one step, so that a reader never sees half of one."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump(table, file, separators=(",", ":"))
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except OSError:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def make_table(grammar: bytes) -> dict[str, Any]:
+    """The LALR(1) table of a grammar; raises lark's GrammarError where the grammar has a conflict.
+
+    grammar   the grammar's fingerprint
+    start end the first state, and the state in which a program is complete
+    rules     [rule, number of parts, what to do, method, parts]; a part is an index, or ~index for one that is a list
+    actions   a state's actions by the kind of the next token: a state to shift to, or ~rule to reduce by
+    gotos     a state's next state by the name of the rule just reduced
+    """
+    from lark import Lark
+    from lark.lexer import Lexer
+
+    class NoLexer(Lexer):  # tokens come from lexer.py
+        __future_interface__ = True
+
+        def __init__(self, lexer_conf: Any) -> None: ...
+
+        def lex(self, lexer_state: Any, parser_state: Any) -> Iterator[Any]:
+            return iter(())
+
+    lark = Lark(grammar.decode("utf-8"), parser="lalr", lexer=NoLexer, strict=True, maybe_placeholders=False)
+    literals = {t.name: t.pattern.value for t in lark.terminals}
+    lalr = lark.parser.parser._parse_table
+    rules = list(lark.rules)
+    numbers = {rule: k for k, rule in enumerate(rules)}
+    actions: list[dict[str, int]] = [{} for _ in range(len(lalr.states))]
+    gotos: list[dict[str, int]] = [{} for _ in range(len(lalr.states))]
+    nonterminals = {rule.origin.name for rule in rules}
+    for state, row in lalr.states.items():
+        for symbol, (action, argument) in row.items():
+            if str(action) == "Reduce":
+                actions[state][literals.get(symbol, symbol)] = ~numbers[argument]
+            elif symbol in nonterminals:
+                gotos[state][symbol] = argument
+            else:
+                actions[state][literals.get(symbol, symbol)] = argument
+    return {
+        "grammar": _fingerprint(grammar),
+        "start": lalr.start_states["start"],
+        "end": lalr.end_states["start"],
+        "rules": [_rule(rule) for rule in rules],
+        "actions": actions,
+        "gotos": gotos,
+    }
+
+
+def _rule(rule: Any) -> list[Any]:
+    parts: list[int] = []
+    for k, symbol in enumerate(rule.expansion):
+        if symbol.is_term:
+            if rule.options.keep_all_tokens or not symbol.filter_out:
+                parts.append(k)
+        else:
+            parts.append(~k if symbol.name.startswith("_") else k)
+    if rule.origin.name.startswith("_"):
+        shape = LIST
+    elif rule.options.expand1 and not rule.alias and len(parts) == 1:
+        shape = PASS if parts[0] >= 0 else BUILD_UNLESS_SINGLE
+    else:
+        shape = BUILD
+    return [rule.origin.name, len(rule.expansion), shape, rule.alias or rule.origin.name, parts]

@@ -1,0 +1,313 @@
+"""What was meant: from the token that doesn't fit, and what stands around it, to a message that helps.
+
+`explain_token` tries the rules of `_RULES` in order; the first that answers wins. Each is a few lines, so that a new
+mistake is one function more.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ..diagnostics import Diagnostic, Source, Span
+from .lalr import Unexpected
+from .lexer import RESERVED, Lexer, Token
+
+
+class Place(NamedTuple):
+    """Where the parser stopped."""
+
+    source: Source
+    token: Token  # the one that doesn't fit
+    before: Token  # the one before it
+    line: str  # the text of its line up to the token
+    open: str  # the innermost open bracket, or ""
+    opened_at: int
+    expected: frozenset[str]
+
+    @property
+    def rest(self) -> str:
+        """The text from the token on, as far as its line goes."""
+        return self.source.text[self.token[2] :].split("\n", 1)[0][:200]
+
+    def error(self, message: str, help: str = "", span: Span | None = None, code: str = "E101", label: str = "") -> Diagnostic:
+        at = span or Span(self.source, self.token[2], max(self.token[3], self.token[2] + 1))
+        return Diagnostic(code, message, at, label=label, help=help)
+
+    def before_span(self) -> Span:
+        return Span(self.source, self.before[2], self.before[3])
+
+
+def explain_token(unexpected: Unexpected, lexer: Lexer) -> Diagnostic:
+    """The error for a token that doesn't fit."""
+    token, source = unexpected.token, lexer.source
+    # A bracket that is itself the surprise doesn't count as open.
+    opened = [bracket for bracket in lexer.open if bracket[1] < token[2]]
+    kind, opened_at = opened[-1] if opened else ("", 0)
+    line = source.text[source.text.rfind("\n", 0, token[2]) + 1 : token[2]]
+    place = Place(source, token, lexer.last, line, kind, opened_at, unexpected.expected)
+    for rule in _RULES:
+        diagnostic = rule(place)
+        if diagnostic is not None:
+            return diagnostic
+    return place.error(f"{describe(token)} doesn't fit here", label=_wanted(place.expected))
+
+
+def describe(token: Token) -> str:
+    """A token in the words of a message."""
+    kind, text, _, _ = token
+    if kind == "$END":
+        return "the end of the program"
+    if kind == "_END":
+        return "`;`" if text == ";" else "the end of the line"
+    if kind in ("NAME", "NUMBER", "STRING"):
+        return f"the {kind.lower()} `{text[:40]}`"
+    return f"`{text}`"
+
+
+_SIGNIFICANT = {"_END": "the end of the statement", "{": "`{`", "=": "`=`", "NAME": "a name", "STRING": "a string"}
+
+
+def _wanted(expected: frozenset[str]) -> str:
+    if "NUMBER" in expected and "(" in expected:
+        return "a value is missing before it" if "[" in expected else "a value belongs here"
+    names = [words for kind, words in _SIGNIFICANT.items() if kind in expected]
+    names += [f"`{kind}`" for kind in (")", "]", "}", "in", "else", "as", ",", ":") if kind in expected]
+    names += ["`}`"] if "_DICT_END" in expected else []
+    if not names or len(names) > 4:
+        return ""
+    return "expected " + (", ".join(names[:-1]) + " or " + names[-1] if len(names) > 1 else names[0])
+
+
+# ---- other languages -----------------------------------------------------------------------------------------------
+
+
+_OTHER_WORDS = {
+    "def": "a function is defined with `fn name(…) { … }`",
+    "function": "a function is defined with `fn name(…) { … }`",
+    "func": "a function is defined with `fn name(…) { … }`",
+    "lambda": "an anonymous function is `fn(x) = …`",
+    "let": "a plain name is assigned without a keyword; a variable is declared with `var`",
+    "True": "write `true`",
+    "False": "write `false`",
+    "None": "write `none`",
+    "null": "write `none`",
+    "elseif": "write `elif`",
+    "elsif": "write `elif`",
+    "class": "a collection of variables is a `module Name(…) { … }`",
+    "from": 'write `import "file.tg" as name`',
+    "with": "a tape is opened with `tape t { … }`",
+    "assert": "write `expect`",
+    "del": "there is nothing to delete; values go when nothing needs them",
+    "pass": "a block may be empty: `{ }`",
+    "global": "`:=` updates a `var` from inside a function",
+    "nonlocal": "`:=` updates a `var` from inside a function",
+    "try": 'write `expect error "…" { … }` where a failure is expected',
+    "raise": "the language raises no errors of its own; see `expect`",
+    "then": "a block stands in braces: `if c { … }`",
+    "do": "a block stands in braces: `while c { … }`",
+    "is": "write `==`",
+    "async": "the language has no concurrency",
+    "yield": "write `return`",
+}
+
+
+def _other_language(place: Place) -> Diagnostic | None:
+    for token in (place.before, place.token):
+        if token[0] == "NAME" and token[1] in _OTHER_WORDS:
+            span = Span(place.source, token[2], token[3])
+            return place.error(f"`{token[1]}` is not a word of the language", _OTHER_WORDS[token[1]], span, "E121")
+    return None
+
+
+def _else_if(place: Place) -> Diagnostic | None:
+    if place.before[0] == "else" and place.token[0] == "if":
+        return place.error("`else if` is one word here", "write `elif`", place.before_span().to(_span(place)), "E121")
+    return None
+
+
+def _colon_block(place: Place) -> Diagnostic | None:
+    if place.token[0] == ":" and re.match(r"\s*(\}\s*)?(if|elif|else|while|for|fn)\b", place.line):
+        return place.error("a block stands in braces, not after `:`", "write `{` … `}`", None, "E121")
+    return None
+
+
+def _brace_on_next_line(place: Place) -> Diagnostic | None:
+    if place.token[0] == "_END" and "{" in place.expected and re.match(r"\s*(\}\s*)?(if|elif|else|while|for|fn)\b", place.line):
+        following = place.source.text[place.token[2] :].lstrip()
+        if following.startswith("{"):
+            return place.error("the `{` of a block stands on the line of its keyword", "join it to the end of this line")
+        return place.error("a block is missing", "it stands in braces: `{ … }`")
+    return None
+
+
+def _increment(place: Place) -> Diagnostic | None:
+    if place.before[0] == "SIGN" and place.source.text[place.before[2] - 1 : place.before[3]] in ("++", "--"):
+        sign = place.before[1]
+        return place.error(f"`{sign}{sign}` is not an operator", f"write `{sign}= 1`", place.before_span(), "E121")
+    return None
+
+
+def _two_signs(place: Place) -> Diagnostic | None:
+    pair = place.source.text[place.before[2] : place.token[3]]
+    meant = {"===": "==", "=>": ">=", "=<": "<=", "<>": "!=", "->": "", "==>": "=", "<-": "=", "**=": ""}.get(pair)
+    if pair == "->":
+        return place.error("`->` means nothing here", "a function is `fn(x) = …`", place.before_span().to(_span(place)), "E121")
+    if meant and place.token[2] == place.before[3]:
+        span = place.before_span().to(_span(place))
+        return place.error(f"`{pair}` is not an operator", f"write `{meant}`", span, "E121")
+    return None
+
+
+# ---- assignment ----------------------------------------------------------------------------------------------------
+
+
+def _equals_in_condition(place: Place) -> Diagnostic | None:
+    if place.token[0] != "=":
+        return None
+    if re.match(r"\s*(\}\s*)?(if|elif|while)\b", place.line):
+        return place.error("`=` assigns; a condition compares", "write `==`")
+    if re.match(r"\s*expect\b", place.line):
+        return place.error("`=` assigns; `expect` compares", "write `==`, or `~=` for floats")
+    if place.open in ("(", "["):
+        return place.error("`=` doesn't fit here", "a keyword argument is `name = value`; to compare write `==`")
+    if re.match(r"[^=]*=", place.line):
+        return place.error("assignments don't chain", "assign one name a line", None)
+    return None
+
+
+def _chained_assignment(place: Place) -> Diagnostic | None:
+    if place.token[0] in ("UPDATE", "AUGMENT"):
+        if place.open:
+            return place.error(f"`{place.token[1]}` is a statement, not a part of an expression", "put it on a line of its own")
+        if "_END" in place.expected:
+            return place.error("assignments don't chain", "assign one name a line")
+        if place.before[0] == "NAME":
+            return place.error(f"`{place.token[1]}` doesn't fit here", "a declaration takes `=`")
+    return None
+
+
+def _close_outside_expect(place: Place) -> Diagnostic | None:
+    if place.token[0] == "~=":
+        again = re.match(r"\s*expect\b", place.line)
+        return place.error("`~=` stands only in `expect`, once", "join two of them with a second `expect`" if again else
+                           "elsewhere write `abs(a - b) < 1e-9`")
+    return None
+
+
+# ---- lists and brackets --------------------------------------------------------------------------------------------
+
+
+def _tuple(place: Place) -> Diagnostic | None:
+    if place.token[0] == "," and place.open == "(":
+        return place.error("there are no tuples", "a list is written `[a, b]`")
+    if place.before[0] == "(" and place.token[0] == ")":
+        return place.error("nothing stands in these parentheses", "an empty list is `[]`", place.before_span().to(_span(place)))
+    if place.token[0] in ("_END", "$END", "}") and place.expected >= {"=", ","} and "SIGN" in place.expected:
+        if "," in place.line:
+            return place.error("a comma list is no statement", "a list is written `[a, b]`", _rest_of_statement(place))
+    if place.token[0] == "," and not place.open and "_END" in place.expected:
+        if re.match(r"\s*fn\b", place.line) or re.match(r"\s*output\b", place.line):
+            return place.error("only one expression stands here", "a list is written `[a, b]`")
+    return None
+
+
+def _never_closed(place: Place) -> Diagnostic | None:
+    """The line after an open bracket starts a new statement."""
+    between = place.source.text[place.before[3] : place.token[2]]
+    if place.open in ("(", "[", "_DICT") and "\n" in between and place.expected & {")", "]", "_DICT_END"}:
+        sign = "{" if place.open == "_DICT" else place.open
+        line, column = place.source.position(place.opened_at)
+        span = Span(place.source, place.opened_at, place.opened_at + 1)
+        return place.error(f"`{sign}` opened at {line}:{column} is never closed", "", span, "E110")
+    return None
+
+
+def _missing_operand(place: Place) -> Diagnostic | None:
+    if place.before[0] in ("SIGN", "OPERATOR", "NOT", "=", "AUGMENT", "UPDATE", "~=") and "NUMBER" in place.expected:
+        if place.token[0] in RESERVED:
+            return None
+        return place.error(f"a value is missing after `{place.before[1]}`", "", place.before_span())
+    if place.before[0] in ("return", "print", "output", "expect", "watch") and place.token[0] in ("_END", "$END", "}"):
+        return place.error(f"a value is missing after `{place.before[1]}`", "", place.before_span())
+    if place.token[0] in ("OPERATOR",) and "NUMBER" in place.expected:
+        return place.error(f"a value is missing before `{place.token[1]}`")
+    return None
+
+
+# ---- words ---------------------------------------------------------------------------------------------------------
+
+
+def _reserved_as_name(place: Place) -> Diagnostic | None:
+    word = place.token[1]
+    if word in RESERVED and place.expected == {"NAME"}:
+        return place.error(f"`{word}` is reserved and can't be a name", "choose another name")
+    following = place.rest[len(word) :].lstrip()
+    if word in RESERVED and following.startswith("=") and not following.startswith("=="):
+        return place.error(f"`{word}` is reserved and can't be a name", "choose another name")
+    return None
+
+
+def _else_alone(place: Place) -> Diagnostic | None:
+    if place.token[0] in ("else", "elif") and place.before[0] in ("_END", "{", "}"):
+        return place.error(f"`{place.token[1]}` without an `if` before it", "it follows the `}` of an `if`, with no `;` between")
+    if "else" in place.expected and place.token[0] in ("_END", "$END", ")", "]", ",") and "if" not in place.expected:
+        if not re.match(r"\s*if\b", place.line):
+            return place.error("this conditional expression has no `else`", "write `a if condition else b`, on one line")
+    return None
+
+
+def _import_without_as(place: Place) -> Diagnostic | None:
+    if place.expected == {"as"}:
+        return place.error("an imported file needs a name", 'write `import "other.tg" as other`', place.before_span())
+    return None
+
+
+def _after_block(place: Place) -> Diagnostic | None:
+    if place.before[0] == "}" and "_END" in place.expected:
+        return place.error(f"{describe(place.token)} directly after a block", "put it on a line of its own, or after `;`")
+    return None
+
+
+def _two_operands(place: Place) -> Diagnostic | None:
+    """`x y`, `2 x`, `f x`: two operands beside each other."""
+    if place.token[0] in ("NAME", "NUMBER", "STRING", "fn") and {"SIGN", "OPERATOR"} <= place.expected:
+        before, token = place.before[1], place.token[1]
+        if place.before[0] == "STRING" or place.token[0] == "STRING":
+            return place.error(f"{describe(place.token)} doesn't fit here", "a comma is missing before it")
+        help = f"a product is `{before[:20]}*{token[:20]}`"
+        if place.before[0] == "NAME" and place.token[0] != "fn":
+            help += f", a call is `{before[:20]}({token[:20]})`"
+        return place.error(f"an operator is missing before {describe(place.token)}", help)
+    return None
+
+
+def _span(place: Place) -> Span:
+    return Span(place.source, place.token[2], place.token[3])
+
+
+def _rest_of_statement(place: Place) -> Span:
+    start = place.token[2] - len(place.line.lstrip())
+    return Span(place.source, start, place.token[2])
+
+
+_RULES: tuple[Callable[[Place], Diagnostic | None], ...] = (
+    _else_if,
+    _never_closed,
+    _other_language,
+    _colon_block,
+    _brace_on_next_line,
+    _increment,
+    _two_signs,
+    _close_outside_expect,
+    _equals_in_condition,
+    _chained_assignment,
+    _tuple,
+    _import_without_as,
+    _reserved_as_name,
+    _else_alone,
+    _missing_operand,
+    _after_block,
+    _two_operands,
+)
