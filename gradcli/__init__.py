@@ -1,0 +1,60 @@
+'''gradcli evaluates and differentiates small programs.
+
+    >>> import gradcli
+    >>> program = gradcli.load(source="var x = 3.0; y = x**2")
+    >>> program.run(x=4.0).gradients["y"]["x"]
+    8.0
+
+The tour of the house. Each room is a folder, and imports go one way, downwards in this list (tests/test_house.py):
+
+cli         how it is asked: one thin file a command; typer enters only here
+report      how answers look: one file a format
+tasks       what a user asks for: plain functions that return result dataclasses
+engine      how it runs: programs become closures; the trace, and the sweeps over it; NumPy and CuPy enter here
+lang        what a program means: text to syntax tree to resolved program, and every error that can be known before running
+ops         what functions exist: one table, one entry a function, with its derivative
+diagnostics what errors and warnings are made of, and how one is drawn; codes.py explains each
+
+An evaluation goes `Source -> lang.parse -> lang.resolve -> engine -> tasks.evaluate -> Evaluation -> report -> stdout`,
+and `gradcli eval --show ast|program|trace` prints what lies between.
+
+To add a builtin, write one entry in ops. A statement: the grammar, a dataclass in lang/syntax.py, and its case in
+resolving, running and printing. An error: one call where it is found, one entry in codes.py. An output format: one file
+in report, one line in its FORMATS. A command: a file in tasks, a file in cli, one word in cli/app.py.
+
+Nothing heavy is imported here: `gradcli --version` must not pay for NumPy, nor a formula of numbers.
+'''
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from .api import Program, load
+    from .diagnostics import Diagnostic, GradcliError
+    from .tasks.evaluation import Evaluation
+
+_HOMES = {
+    "Diagnostic": "diagnostics",
+    "Evaluation": "tasks.evaluation",
+    "GradcliError": "diagnostics",
+    "Program": "api",
+    "load": "api",
+}
+__all__ = ["Diagnostic", "Evaluation", "GradcliError", "Program", "__version__", "load"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'gradcli' has no attribute {name!r}")
+    import importlib
+
+    value = getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,102 @@
+"""How gradcli is asked: the console script. `main` turns whatever happens into an exit code, and never shows a traceback.
+
+Nothing is imported here that isn't needed to say so: typer comes with `app`, a command's file when the command is
+called, the engine when it runs.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+INTERRUPTED, CLOSED_PIPE = 130, 141
+
+
+def main() -> None:
+    """The console script `gradcli`."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Runs one command line and returns its exit code."""
+    try:
+        try:
+            code = _dispatch(arguments)
+            sys.stdout.flush()
+            return code
+        except BaseException as error:
+            code = _explain(error, "--traceback" in arguments)
+            sys.stdout.flush()
+            return code
+    except BrokenPipeError:
+        _abandon_stdout()
+        return CLOSED_PIPE
+    except OSError as error:  # the flush: standard output is a full disk
+        _abandon_stdout()
+        _print_error("E006", f"cannot write to standard output: {error.strerror}")
+        return 2
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _dispatch(arguments: Sequence[str]) -> int:
+    if list(arguments) == ["--version"]:  # asked by scripts and bug reports: not worth loading anything for
+        from .. import __version__
+
+        print(f"gradcli {__version__}")
+        return 0
+    from .app import dispatch
+
+    return dispatch(arguments)
+
+
+def _explain(error: BaseException, traceback_wanted: bool) -> int:
+    """Tells the user about an error that ended a command; returns the exit code."""
+    from ..diagnostics import GradcliError, render
+
+    if traceback_wanted and not isinstance(error, SystemExit):
+        import traceback
+
+        traceback.print_exception(error)
+    if isinstance(error, KeyboardInterrupt):
+        return INTERRUPTED
+    if isinstance(error, BrokenPipeError):
+        raise error
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else 2
+    if isinstance(error, GradcliError):
+        from .terminal import Terminal
+
+        for diagnostic in error.diagnostics:
+            print(render(diagnostic, Terminal().color_errors), file=sys.stderr)
+        return error.exit_code
+    if isinstance(error, MemoryError):
+        _print_error("E405", "out of memory", "raise --max-memory, or make the arrays smaller")
+        return 4
+    if isinstance(error, RecursionError):
+        _print_error("E406", "nested too deeply", "split the expression, or turn the recursion into a loop")
+        return 4
+    if isinstance(error, OSError):
+        _print_error("E006", f"{error.filename or 'input or output'}: {error.strerror or error}")
+        return 2
+    _print_error(
+        "E900",
+        f"internal error: {type(error).__name__}: {error}",
+        "this is a bug in gradcli: please report the command, the program, `gradcli --version` and what --traceback shows",
+    )
+    return 70
+
+
+def _print_error(code: str, message: str, help: str = "") -> None:
+    from ..diagnostics import Diagnostic, render
+
+    print(render(Diagnostic(code, message, help=help)), file=sys.stderr)
+
+
+def _abandon_stdout() -> None:
+    """Nobody reads standard output any more: what is still buffered goes nowhere, so that the exit stays quiet."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
+        pass  # standard output is not a file at all (a test's buffer)

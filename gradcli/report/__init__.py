@@ -1,0 +1,70 @@
+"""How answers look: one file a format, each with a function `render(evaluations, style)`.
+
+A format's file is imported when it is asked for. What several formats need is in `values.py`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from ..tasks.evaluation import Evaluation
+
+FORMATS = {
+    "text": "aligned lines, for people",
+    "json": "one object, or an array of them for several files",
+    "jsonl": "one object a line, a line a file",
+    "csv": "rows file,output,wrt,index,value",
+    "npz": "NumPy arrays under `output` and `output/wrt`",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How text is drawn: with colour, on a terminal, with how many significant digits (None: as NumPy does)."""
+
+    color: bool = False
+    interactive: bool = False
+    precision: int | None = None
+
+
+def render(format: str, evaluations: Sequence[Evaluation], style: Style = Style()) -> str | bytes:  # noqa: B008
+    """The answer in one of FORMATS."""
+    module = importlib.import_module(f".{format}", __name__)
+    return cast("str | bytes", module.render(evaluations, style))
+
+
+def draw_tree(node: Any) -> str:
+    """A tree of dataclasses as indented text, for `--show ast|program`."""
+    from .tree import draw
+
+    return draw(node)
+
+
+def statistics(evaluation: Evaluation) -> list[str]:
+    """What `--verbose` says about a run: what was computed, and how long it took."""
+    gradients = sum(map(len, evaluation.gradients.values()))
+    line = f"{evaluation.file}: {_count(len(evaluation.outputs), 'output')}, {_count(gradients, 'gradient')}"
+    passed = sum(e.passed for e in evaluation.expectations)
+    if evaluation.expectations:
+        line += f", {passed} of {_count(len(evaluation.expectations), 'expectation')} held"
+    times = sorted(evaluation.timings)
+    if len(times) == 1:
+        line += f"; {duration(times[0])}"
+    elif times:
+        line += f"; {len(times)} runs, best {duration(times[0])}, median {duration(times[len(times) // 2])}"
+    return [line]
+
+
+def duration(seconds: float) -> str:
+    """`12.3 µs`, `4.56 ms`, `7.89 s`."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 1e-6:.3g} µs"
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

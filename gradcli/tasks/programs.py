@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import Diagnostic, GradcliError, Source, Span
 
@@ -47,3 +47,10 @@ def parse_program(source: Source) -> Program:
     from ..lang import load
 
     return load(source)
+
+
+def parse_tree(source: Source) -> Any:
+    """The syntax tree of a source, as the parser sees it. Raises GradcliError."""
+    from ..lang import parse
+
+    return parse(source)

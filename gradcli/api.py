@@ -1,0 +1,68 @@
+"""The Python door: `gradcli.load` and the program that it gives."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from .diagnostics import GradcliError, Source, did_you_mean
+from .tasks.evaluation import Evaluation, Options
+from .tasks.programs import parse_program, read_source
+
+if TYPE_CHECKING:
+    from .lang.program import Program as ResolvedProgram
+
+
+def load(path: str | os.PathLike[str] | None = None, *, source: str | None = None) -> Program:
+    """Parses a program once: the file at `path`, or the text `source`.
+
+    Raises GradcliError with everything that is wrong with the program, or with the file.
+    """
+    if (path is None) == (source is None):
+        raise TypeError("load() takes a path or source=…, one of the two")
+    text = read_source(os.fspath(path)) if path is not None else Source("<source>", source or "")
+    return Program(parse_program(text), Options())
+
+
+class Program:
+    """A program that is ready to run, with its options. Immutable: each run starts from fresh state."""
+
+    def __init__(self, resolved: ResolvedProgram, options: Options) -> None:
+        self._resolved, self._options = resolved, options
+
+    def run(self, inputs: Mapping[str, Any] | None = None, /, **names: Any) -> Evaluation:
+        """Runs the program with these inputs: numbers, bools, nested lists of them, or NumPy arrays.
+
+        Names with a path (`layer.w`) go into the mapping; keywords win over it. Raises GradcliError for errors of the
+        inputs or the program; its `evaluation` then holds what was computed and printed before a run-time error. A failed
+        `expect` isn't an error: see `Evaluation.expectations`.
+        """
+        from .tasks.evaluate import evaluate
+
+        evaluation = evaluate(self._resolved, {**(inputs or {}), **names}, self._options)
+        errors = [d for d in evaluation.diagnostics if d.severity == "error"]
+        if errors:
+            error = GradcliError(*errors)
+            error.evaluation = evaluation  # type: ignore[attr-defined]
+            raise error
+        return evaluation
+
+    def with_options(self, **options: Any) -> Program:
+        """The same program under other options, those of `tasks.evaluation.Options`: of, wrt, grad, dtype, device, …"""
+        known = [field.name for field in fields(Options)]
+        for name in options:
+            if name not in known:
+                raise TypeError(f"no option {name!r}: {did_you_mean(name, known) or 'the options are ' + ', '.join(known)}")
+        for name in ("of", "wrt"):
+            if name in options:
+                options[name] = _names(options[name])
+        return Program(self._resolved, self._options.with_changes(**options))
+
+    def __repr__(self) -> str:
+        return f"<gradcli program {self._resolved.span.source.name}>"
+
+
+def _names(value: str | Iterable[str]) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)

@@ -1,0 +1,107 @@
+"""The command line as a whole: the list of commands, and what is wrong with a command line that doesn't parse."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+import typer.core
+
+from ..diagnostics import Diagnostic, GradcliError, did_you_mean
+
+# A command is a file of this folder with a function `command`; its docstring is the help.
+COMMANDS = ("eval", "ops", "explain")
+
+_UsageError: Any = typer.BadParameter.__mro__[1]  # click's, wherever this typer keeps its click
+_ClickException: Any = _UsageError.__mro__[1]
+
+
+class Commands(typer.core.TyperGroup):
+    """Loads a command's file when the command is asked for: a call pays for one command, not for all."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        return load_command(cmd_name) if cmd_name in COMMANDS else None
+
+
+def load_command(name: str) -> Any:
+    """The click command of the file `name`.py."""
+    single = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+    single.command(name)(importlib.import_module(f".{name}", __package__).command)
+    return typer.main.get_command(single)
+
+
+app = typer.Typer(
+    cls=Commands,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        from .. import __version__
+
+        print(f"gradcli {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")] = False,
+) -> None:
+    """Evaluate and differentiate small programs.
+
+    \b
+    Example:
+      gradcli eval -e 'x**2 * sin(y)' --set x=3 --set y=0.5
+    """
+
+
+def dispatch(arguments: Sequence[str]) -> int:
+    """Runs one command line; raises GradcliError where it is wrong."""
+    group = typer.main.get_command(app)
+    if "_GRADCLI_COMPLETE" in os.environ:  # a shell asks for completions; click answers and exits
+        group(prog_name="gradcli")
+    from .config import defaults
+
+    try:
+        settings = {"default_map": defaults()} if arguments and arguments[0] in COMMANDS else {}
+        with group.make_context("gradcli", list(arguments), **settings) as context:
+            return int(group.invoke(context) or 0)
+    except typer.Exit as done:
+        return done.exit_code
+    except _ClickException as error:
+        if type(error).__name__ == "NoArgsIsHelpError":
+            print(error.ctx.get_help())
+            return 0
+        raise GradcliError(_diagnose(error)) from None
+
+
+def _diagnose(error: Any) -> Diagnostic:
+    """A click error as a diagnostic of ours, with the closest thing that would have been right."""
+    message = " ".join(error.format_message().split())
+    message = re.split(r"\s*\(?(?:Did you mean|Possible options)", message)[0].rstrip(".")
+    context = getattr(error, "ctx", None)
+    help = ""
+    if wrong := getattr(error, "option_name", ""):
+        message = f"no such option: `{wrong}`"
+        known = [name for parameter in context.command.params for name in parameter.opts] if context else []
+        help = did_you_mean(wrong, known)
+    elif found := re.match(r"No such command '(.*)'", message):
+        message = f"no such command: `{found[1]}`"
+        help = did_you_mean(found[1], COMMANDS) or f"the commands are {', '.join(COMMANDS)}"
+    elif hasattr(parameter_type := getattr(getattr(error, "param", None), "type", None), "choices"):
+        value = re.search(r"'([^']*)' is not one of", message)
+        help = did_you_mean(value[1], map(str, parameter_type.choices)) if value else ""
+    if not help and context:
+        help = f"`{context.command_path} --help` lists what there is"
+    return Diagnostic("E001", message[:1].lower() + message[1:], help=help)

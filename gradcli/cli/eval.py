@@ -1,0 +1,152 @@
+"""`gradcli eval`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+import typer
+
+from .. import report
+from ..diagnostics import Diagnostic, GradcliError, Source, Span
+from ..tasks.evaluation import Evaluation, Expectation, Options
+from ..tasks.programs import parse_program, parse_tree, read_source
+from . import limits, options, output
+from .terminal import Terminal
+
+Stage = Literal["ast", "program", "trace"]
+
+
+def command(
+    files: options.Files = None,
+    expr: options.Expression = None,
+    set_: options.Set = None,
+    inputs: options.Inputs = None,
+    ignore_extra: options.IgnoreExtra = False,
+    of: options.Of = None,
+    wrt: options.Wrt = None,
+    no_grad: options.NoGrad = False,
+    unconnected: options.Unconnected = "none",
+    dtype: options.Dtype = "float64",
+    device: options.Device = "cpu",
+    seed: options.Seed = 0,
+    repeat: Annotated[int, typer.Option("--repeat", min=1, help="Run so often; the JSON has the timings.")] = 1,
+    show: Annotated[Literal["ast", "program", "trace"] | None, typer.Option("--show", help="Print a stage instead.")] = None,
+    format: Annotated[Literal["text", "json", "jsonl", "csv", "npz"], typer.Option("--format", help="How to answer.")] = "text",
+    precision: Annotated[int | None, typer.Option("--precision", min=1, max=17, help="Significant digits in text.")] = None,
+    output_file: options.Output = None,
+    max_steps: options.MaxSteps = None,
+    timeout: options.Timeout = None,
+    max_memory: options.MaxMemory = None,
+    color: options.Color = "auto",
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+    traceback: options.Traceback = False,
+) -> int:
+    """Run programs: print their outputs, and the gradient of each by each trainable variable.
+
+    \b
+    Examples:
+      gradcli eval -e 'x**2 * sin(y)' --set x=3 --set y=0.5
+      gradcli eval -e 'var x = 3.0; y = x**2' --format json
+    """
+    job = _Job(Terminal(color, quiet, verbose), format, precision, show, output_file)
+    try:
+        if format == "npz" and output_file is None:
+            raise GradcliError(Diagnostic("E001", "--format npz needs a file", help="add `-o FILE.npz`"))
+        wanted = Options(
+            of=options.names(of),
+            wrt=options.names(wrt),
+            grad=not no_grad,
+            unconnected=unconnected,
+            dtype=dtype,
+            device=device,
+            seed=seed,
+            max_steps=max_steps,
+            max_memory=limits.parse_memory(max_memory) if max_memory else None,
+            repeat=repeat,
+            ignore_extra=ignore_extra,
+            trace=show == "trace",
+        )
+        names = options.programs(files, expr)
+        with limits.limited(limits.parse_timeout(timeout), wanted.max_memory, job.fail):
+            values = _values(set_, inputs)
+            for name in names:
+                job.run(name, expr, values, wanted)
+    except GradcliError as error:
+        return job.fail(*error.diagnostics)
+    return job.tell()
+
+
+def _values(assignments: list[str] | None, path: str | None) -> Mapping[str, Any]:
+    if not assignments and path is None:
+        return {}
+    from ..tasks.inputs import read_inputs
+
+    return read_inputs(assignments or (), path)
+
+
+class _Job:
+    """One call of the command: the answers so far, and how they are told."""
+
+    def __init__(self, terminal: Terminal, format: str, precision: int | None, show: Stage | None, path: str | None) -> None:
+        self.terminal, self.format, self.show, self.path = terminal, format, show, path
+        to_file = path not in (None, "-")
+        self.style = report.Style(terminal.color and not to_file, terminal.interactive and not to_file, precision)
+        self.evaluations: list[Evaluation] = []
+        self.stages: list[str] = []
+        self.remarks: list[Diagnostic] = []
+        self.current = ""
+
+    def run(self, name: str, expr: str | None, values: Mapping[str, Any], wanted: Options) -> None:
+        """Runs one program; what is wrong with it is part of its answer. A limit ends the job."""
+        self.current = name
+        try:
+            source = Source(name, expr) if expr is not None else read_source(name)
+            self.current = source.name
+            if self.show == "ast":
+                self.stages.append(report.draw_tree(parse_tree(source)))
+            elif self.show == "program":
+                self.stages.append(report.draw_tree(parse_program(source)))
+            else:
+                from ..tasks.evaluate import evaluate
+
+                evaluation = evaluate(parse_program(source), values, wanted)
+                self.remarks += [_failure(e, source) for e in evaluation.expectations if not e.passed]
+                self._add(evaluation)
+        except GradcliError as error:
+            if error.exit_code == 4:
+                raise
+            self._add(Evaluation(self.current, diagnostics=error.diagnostics))
+
+    def fail(self, *errors: Diagnostic) -> int:
+        """Ends the job early with these errors of the program that was running, or of the command line."""
+        self._add(Evaluation(self.current, diagnostics=list(errors)))
+        return self.tell()
+
+    def tell(self) -> int:
+        """Prints everything, answers first; returns the exit code."""
+        try:
+            if self.show is None:
+                output.write(report.render(self.format, self.evaluations, self.style), self.path)
+            else:
+                self.stages += [e.trace for e in self.evaluations if e.trace]
+                output.write("".join(stage.rstrip() + "\n" for stage in self.stages), self.path)
+        finally:
+            for remark in self.remarks:
+                self.terminal.diagnostic(remark)
+            for evaluation in self.evaluations:
+                for line in report.statistics(evaluation):
+                    self.terminal.note(line)
+        return max((e.exit_code for e in self.evaluations), default=0)
+
+    def _add(self, evaluation: Evaluation) -> None:
+        self.evaluations.append(evaluation)
+        self.remarks += evaluation.diagnostics
+
+
+def _failure(expectation: Expectation, source: Source) -> Diagnostic:
+    """A failed `expect` as standard error shows it, under its whole line."""
+    text = source.text.split("\n")[expectation.line - 1] if expectation.line <= source.text.count("\n") + 1 else ""
+    start = sum(len(line) + 1 for line in source.text.split("\n")[: expectation.line - 1]) + len(text) - len(text.lstrip())
+    return Diagnostic("E601", "expectation failed", Span(source, start, start + len(text.strip())), expectation.message)

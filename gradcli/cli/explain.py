@@ -1,0 +1,45 @@
+"""`gradcli explain`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ..codes import CODES, Code
+from ..diagnostics import Diagnostic, GradcliError, did_you_mean
+from . import options
+from .terminal import Terminal
+
+
+def command(
+    code: Annotated[str | None, typer.Argument(metavar="[CODE]", help="As in error[E304]; or a reason such as `detached`.")] = None,
+    color: options.Color = "auto",
+) -> int:
+    """Tell what an error, a warning or a reason code means, and what to do.
+
+    \b
+    Examples:
+      gradcli explain E304
+      gradcli explain detached
+    """
+    bold = ("\x1b[1m", "\x1b[0m") if Terminal(color).color else ("", "")
+    if code is None:
+        for name, entry in CODES.items():
+            print(f"{name:<17}{entry.title}")
+        return 0
+    name = next((known for known in CODES if known.lower() == code.strip().lower()), None)
+    if name is None:
+        help = did_you_mean(code.upper() if code[1:].isdigit() else code, CODES) or "`gradcli explain` lists all of them"
+        raise GradcliError(Diagnostic("E001", f"no such code: `{code}`", help=help))
+    print(describe(name, CODES[name], bold))
+    return 0
+
+
+def describe(name: str, entry: Code, bold: tuple[str, str] = ("", "")) -> str:
+    """The entry as text: what, an example, the fix."""
+    lines = [f"{bold[0]}{name}: {entry.title}{bold[1]}", "", entry.text]
+    if entry.example:
+        lines += ["", "Example:", *(f"    {line}" for line in entry.example.split("\n"))]
+    lines += ["", f"Fix: {entry.fix}"]
+    return "\n".join(lines)

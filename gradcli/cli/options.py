@@ -1,0 +1,63 @@
+"""Options that several commands share: each once, as an annotation, with its help."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated, Literal
+
+import typer
+
+from ..diagnostics import Diagnostic, GradcliError
+
+Files = Annotated[list[str] | None, typer.Argument(metavar="[FILE]...", help="Programs; - is standard input.", show_default=False)]
+Expression = Annotated[str | None, typer.Option("-e", "--expr", metavar="EXPR", help="The program itself instead of a file.")]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="Set an input: a constant expression, or @FILE (.npy .npz:name .csv .json)."),
+]
+Inputs = Annotated[str | None, typer.Option("--inputs", metavar="FILE", help="Inputs from a .json mapping or an .npz; --set wins.")]
+IgnoreExtra = Annotated[bool, typer.Option("--ignore-extra", help="Allow inputs that the program doesn't declare.")]
+Of = Annotated[list[str] | None, typer.Option("--of", metavar="NAME,...", help="What to differentiate (default: every output).")]
+Wrt = Annotated[
+    list[str] | None, typer.Option("--wrt", metavar="NAME,...", help="By what (default: every trainable variable).")
+]
+NoGrad = Annotated[bool, typer.Option("--no-grad", help="Values only.")]
+Unconnected = Annotated[
+    Literal["none", "zero", "error"], typer.Option("--unconnected", help="What a gradient that doesn't exist gives.")
+]
+Dtype = Annotated[Literal["float64", "float32"], typer.Option("--dtype", help="The float type of the run.")]
+Device = Annotated[str, typer.Option("--device", metavar="cpu|cuda|cuda:N", help="Where arrays live.")]
+Seed = Annotated[int, typer.Option("--seed", help="Of the random builtins.")]
+Output = Annotated[str | None, typer.Option("-o", "--output", metavar="FILE", help="Write the answer there, whole or not at all.")]
+MaxSteps = Annotated[int | None, typer.Option("--max-steps", min=1, help="Stop after so many statements.")]
+Timeout = Annotated[float | None, typer.Option("--timeout", metavar="SECONDS", help="Stop after so long.")]
+MaxMemory = Annotated[str | None, typer.Option("--max-memory", metavar="SIZE", help="Memory for the program: 100M, 2G.")]
+Color = Annotated[Literal["auto", "always", "never"], typer.Option("--color", help="Colour; NO_COLOR is respected.")]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No warnings.")]
+Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Say what was run and how long it took.")]
+Traceback = Annotated[bool, typer.Option("--traceback", help="Show the Python traceback of an internal error.")]
+
+
+def names(values: Iterable[str] | None) -> tuple[str, ...]:
+    """The names of a repeatable option that takes comma lists. An output may be called `f(x, y)`: such commas don't count."""
+    found: list[str] = []
+    for value in values or ():
+        depth, name = 0, ""
+        for c in value:
+            depth += (c in "([{") - (c in ")]}")
+            if c == "," and depth == 0:
+                found.append(name)
+                name = ""
+            else:
+                name += c
+        found.append(name)
+    return tuple(name.strip() for name in found if name.strip())
+
+
+def programs(files: list[str] | None, expr: str | None) -> list[str]:
+    """The names of the programs that a command is about: its files, or `<expr>`."""
+    if expr is not None and files:
+        raise GradcliError(Diagnostic("E001", "`-e` and files at once", help="give one or the other"))
+    if expr is None and not files:
+        raise GradcliError(Diagnostic("E001", "no program", help="name a FILE, `-` for standard input, or use -e 'x**2'"))
+    return ["<expr>"] if expr is not None else list(files or ())

@@ -1,0 +1,52 @@
+"""Writing an answer: to standard output, or to a file that is there whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from ..diagnostics import Diagnostic, GradcliError
+
+
+def write(answer: str | bytes, path: str | None) -> None:
+    """Writes `answer` to the file `path`, or to standard output where it is None or `-`.
+
+    Raises GradcliError (E006) where the file can't be written; nothing is left behind then.
+    """
+    if path is None or path == "-":
+        if isinstance(answer, bytes):
+            sys.stdout.buffer.write(answer)
+        else:
+            sys.stdout.write(answer)
+        sys.stdout.flush()
+        return
+    data = answer if isinstance(answer, bytes) else answer.encode("utf-8", "backslashreplace")
+    try:
+        if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+            Path(path).write_bytes(data)  # a pipe or a device has no name to swap
+        else:
+            _replace(Path(os.path.realpath(path)), data)
+    except OSError as error:
+        raise GradcliError(Diagnostic("E006", f"cannot write `{path}`: {error.strerror}", help=_advice(path))) from None
+
+
+def _replace(target: Path, data: bytes) -> None:
+    """Writes beside the target and renames: readers see the old file or the new one, and a full disk leaves the old."""
+    if target.is_dir():
+        raise IsADirectoryError(21, "it is a folder")
+    beside = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    try:
+        with open(beside, "xb") as file:
+            file.write(data)
+        if target.exists():
+            os.chmod(beside, target.stat().st_mode)
+        os.replace(beside, target)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _advice(path: str) -> str:
+    folder = os.path.dirname(path) or "."
+    return "" if os.path.isdir(folder) else f"there is no folder `{folder}`: make it first"
+

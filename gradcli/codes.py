@@ -1,0 +1,308 @@
+"""Every diagnostic code and reason code, with what it means and what to do: what `gradcli explain` prints.
+
+Examples that are programs really produce their code, and those that begin with `$` are commands that do (tests run both).
+E0 the command line · E1 syntax · E2 names and structure · E3 run time · E4 limits · E5 device · E6 expectations · E9 a bug.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """One entry: a title of a few words, what happened and why it is an error, an example, the way out."""
+
+    title: str
+    text: str
+    fix: str
+    example: str = ""
+
+
+_COMMAND_LINE = {
+    "E001": Code(
+        "the command line is wrong",
+        "An option or command doesn't exist, or its value isn't one that it takes.",
+        "`gradcli COMMAND --help` lists the options; the message names the closest one.",
+        "$ gradcli eval -e 'x**2' --sett x=3",
+    ),
+    "E002": Code(
+        "a file can't be read",
+        "It isn't there, is a folder, may not be read, or has an ending that isn't known.",
+        "Check the path. `-` is standard input. Inputs come from .json, .csv, .npy and .npz:name.",
+        "$ gradcli eval nowhere.tg",
+    ),
+    "E003": Code(
+        "an input that the program doesn't declare",
+        "--set, --inputs or `run(…)` gives a value to a name that the program doesn't declare with var, frozen or const.\n"
+        "A misspelled input would otherwise leave the old value in place, silently.",
+        "Correct the name, declare it (`var x`), or pass --ignore-extra.",
+        "$ gradcli eval -e 'var width = 2.0; y = width**2' --set widht=3",
+    ),
+    "E004": Code(
+        "an input is missing",
+        "A declaration without a value (`var x`), or a free name of an expression, has to be given from outside.",
+        "Give it with --set NAME=VALUE or --inputs FILE, or write a value behind its declaration.",
+        "$ gradcli eval -e 'x**2'",
+    ),
+    "E005": Code(
+        "an input doesn't fit",
+        "The value isn't what the declaration says (`var x: float[3]`), or its file doesn't hold numbers as it should.",
+        "The message names the file and line, or both shapes. Change the value or the declaration.",
+        "$ gradcli eval -e 'var x: float[3]; y = sum(x)' --set 'x=[1, 2]'",
+    ),
+    "E006": Code(
+        "the answer can't be written",
+        "The folder isn't there, may not be written, or the disk is full. No partial file is left behind.",
+        "Make the folder, free space, or choose another file for -o.",
+        "$ gradcli eval -e 'x**2' --set x=3 -o nowhere/y.json",
+    ),
+    "E007": Code(
+        "a setting is wrong",
+        "[tool.gradcli] in pyproject.toml, or gradcli.toml, isn't valid TOML or has a key that is no option.",
+        "Keys are long options without their dashes: `dtype = \"float32\"`, for one command under [tool.gradcli.eval].",
+    ),
+}
+
+_RUN_TIME = {
+    "E301": Code(
+        "operands of a wrong type",
+        "The operation isn't defined for what it was given: none, a string, a function.",
+        "The message shows both operands. Often a function wasn't called, or returned nothing on some path.",
+        "x = none + 1",
+    ),
+    "E302": Code(
+        "shapes don't broadcast",
+        "Elementwise operations stretch axes of length 1 and add missing ones in front, as NumPy does. These shapes don't fit so.",
+        "Compare the shapes from the right: each pair of sizes has to be equal, or one of them 1. `x[:, none]` adds an axis.",
+        "a = ones([3]) + ones([4])",
+    ),
+    "E303": Code(
+        "index out of range",
+        "Indices of an axis of length n run from 0 to n-1, and from -1 back to -n; an index is an int, a slice or a mask.",
+        "The message shows the length. `x[-1]` is the last element.",
+        "x = [1.0, 2.0]\ny = x[2]",
+    ),
+    "E304": Code(
+        "shapes of matrices don't fit",
+        "A product needs equal inner dimensions; inverses, determinants and decompositions need square matrices.",
+        "The message shows both shapes; a transpose (`x.T`) or a `reshape` is often what is missing.",
+        "y = ones([3, 2]) @ ones([3])",
+    ),
+    "E305": Code(
+        "int overflow",
+        "Ints have 64 bits. Where a result needs more, that is an error: a value that wrapped around would be a wrong answer.",
+        "Compute in floats: write `2.0` instead of `2`.",
+        "x = 9223372036854775807 + 1",
+    ),
+    "E306": Code(
+        "int division by zero",
+        "`//` and `%` of ints have no answer for 0. Floats have inf and nan.",
+        "Check the divisor, or divide floats.",
+        "x = 1 // 0",
+    ),
+    "E307": Code(
+        "a name is read before it is assigned",
+        "The name is assigned on some path, but not on the one that was taken.",
+        "Assign it before the `if` or loop.",
+        "x = 1.0\nif x > 2 { y = x }\nz = y",
+    ),
+    "E308": Code(
+        "this can't be called so",
+        "What stands before the parentheses isn't a function, or the arguments don't fit its parameters.",
+        "The message shows the signature. A name that hides a builtin is named with its line.",
+        "fn f(a, b) = a + b\ny = f(1.0)",
+    ),
+    "E309": Code(
+        "no such member or key",
+        "The dict, module, tape or import has no entry of this name.",
+        "The message lists what there is.",
+        "d = {alpha: 1.0}\ny = d.alhpa",
+    ),
+    "E310": Code(
+        "a condition isn't one bool",
+        "`if`, `while`, `and`, `or` and `not` ask one question. An array of several elements gives several answers.",
+        "Say which: `any(x > 0)` or `all(x > 0)`; elementwise choice is `where(x > 0, a, b)`.",
+        "x = [1.0, -1.0]\nif array(x) > 0 { y = 1.0 }",
+    ),
+    "E311": Code(
+        "an option of a builtin is wrong",
+        "Options such as axis, shape or dtype have values that they take, and this isn't one of them.",
+        "`gradcli ops NAME` shows the signature.",
+        "y = sum(ones([3]), axis = 5)",
+    ),
+    "E312": Code(
+        "this can't be assigned",
+        "A const was assigned, a float put into an int array, `:=` used on something that isn't a variable, or an element of a\n"
+        "captured array replaced.",
+        "Declare a `var` for state that changes; write floats (`[1.0, 2.0]`) into arrays that are to hold them.",
+        "a = array([1, 2])\na[0] = 0.5",
+    ),
+    "E313": Code(
+        "a value isn't of its declared type",
+        "The declaration says a dtype or a shape, and the value has another.",
+        "Change one of them. `_` is a free size, a name a size that has to agree wherever it stands.",
+        "var x: float[3] = [1.0, 2.0]",
+    ),
+    "E314": Code(
+        "this can't be differentiated so",
+        "The target or the source isn't something with a derivative: a complex target, a string, a function where a value is expected.",
+        "Differentiate `real(z)`, `imag(z)` or `abs(z)`; call the function, or use the form `grad(f)(x)`.",
+        "var x = 1.0\ny = grad(x * 1j, x)",
+    ),
+    "E315": Code(
+        "unpacking doesn't come out",
+        "There are more or fewer values than names.",
+        "Take as many names as there are values, or index the list.",
+        "a, b = [1.0, 2.0, 3.0]",
+    ),
+    "E316": Code(
+        "the operation has no answer here",
+        "The value lies where the function isn't defined at all: a singular matrix, an empty array that has no maximum.",
+        "Check the operands that the message shows.",
+        "x = inv(zeros([2, 2]))",
+    ),
+    "E317": Code(
+        "no gradient registered",
+        "The path goes through an `opaque fn`, whose derivative nobody has stated. A silent `none` would hide that.",
+        "State it with `backward NAME(dy, …) { … }`, or cut the path with `detach(…)`.",
+        "var x = 2.0\nopaque fn f(a) = a**2\ny = f(x)",
+    ),
+    "E318": Code(
+        "an unconnected gradient",
+        "With --unconnected error, a gradient that doesn't exist is an error. The reason code says why it doesn't.",
+        "`gradcli explain REASON` has the fix; --unconnected none or zero accepts it.",
+        "$ gradcli eval -e 'var x = 1.0; var y = 2.0; output x**2' --unconnected error",
+    ),
+    "E319": Code(
+        "this can't be looped over",
+        "`for` goes over range(n), an array's rows, a list, zip(…) and enumerate(…).",
+        "Write `range(n)` for a count.",
+        "for i in 3.0 { print i }",
+    ),
+    "E320": Code(
+        "a builtin refuses its operands",
+        "The function itself found something wrong with what it was given; the message is its own.",
+        "`gradcli ops NAME` shows what it takes.",
+        "y = reshape(ones([2, 3]), [4])",
+    ),
+}
+
+_LIMITS = {
+    "E403": Code(
+        "--max-steps reached",
+        "The program executed as many statements as it was allowed to.",
+        "Look for a loop that doesn't end, or raise --max-steps.",
+        "$ gradcli eval -e 'i = 0; while true { i = i + 1 }' --max-steps 1000",
+    ),
+    "E404": Code(
+        "--timeout reached",
+        "The program ran for as long as it was allowed to. What it printed before that is in the answer.",
+        "Raise --timeout, or do less.",
+        "$ gradcli eval -e 'i = 0; while true { i = 1 - i }' --timeout 0.3",
+    ),
+    "E405": Code(
+        "out of memory",
+        "An array can't fit, and was refused before it was made; or the program reached --max-memory.",
+        "Make arrays smaller, or raise --max-memory.",
+        "y = zeros([1000000, 1000000, 1000])",
+    ),
+    "E406": Code(
+        "too many calls inside each other",
+        "A recursion went deeper than the interpreter allows.",
+        "Check that it ends; turn it into a loop.",
+        "fn f(n) { return f(n + 1) }\ny = f(0)",
+    ),
+}
+
+_OTHER = {
+    "E501": Code(
+        "the device isn't there",
+        "--device cuda needs an NVIDIA GPU with its driver, and CuPy.",
+        "Install with `pip install 'gradcli[gpu]'`, or use --device cpu.",
+    ),
+    "E601": Code(
+        "an expectation failed",
+        "An `expect` didn't hold. The program went on; the exit code is 1.",
+        "The message shows both sides. `within (rtol = …, atol = …)` states another tolerance.",
+        "expect 1.0 + 1.0 == 3.0",
+    ),
+    "E900": Code(
+        "a bug in gradcli",
+        "Something happened that should not have: this is our mistake, not yours.",
+        "Please report the command, the program, `gradcli --version`, and what --traceback shows.",
+    ),
+    "W201": Code(
+        "an unconnected gradient",
+        "The target doesn't depend on the source in a way that was recorded, so the gradient is `none`. That isn't the same as 0:\n"
+        "0 is a derivative, `none` says that there is no path. The diagnostic carries a reason code.",
+        "`gradcli explain REASON` tells about the reason. --unconnected zero gives zeros.",
+        "var x = 1.0\nvar y = 2.0\noutput x**2",
+    ),
+    "W202": Code(
+        "a source that isn't differentiable",
+        "Ints, bools and strings have no derivatives, so the gradient is `none`.",
+        "Write a float: `2.0` instead of `2`.",
+        "var x = 2\noutput x**2",
+    ),
+    "W203": Code(
+        "a variable was replaced by a plain value",
+        "`x = …` binds the name x to a new value: the variable of that name is gone, and automatic gradients by it are `none`.",
+        "Update its state with `x := …`, or give the value a name of its own.",
+        "var x = 1.0\nx = x + 1.0\noutput x**2",
+    ),
+}
+
+_REASONS = {
+    "never_read": Code("the source is never used", "Nothing that leads to the target reads it.", "Use it, or leave it out of wrt."),
+    "constant": Code(
+        "the source is a constant", "Literals and `const` are never watched.", "Declare it with `var`, or `watch` it before it is used."
+    ),
+    "integer": Code(
+        "the path goes through integers", "Ints and bools have no derivatives.", "Write floats: `2.0`, or `cast(x, \"float64\")`."
+    ),
+    "string": Code("the source is a string", "Strings have no derivatives.", "Differentiate by a number."),
+    "frozen": Code("the source is frozen", "`frozen` variables aren't watched by themselves.", "Declare it with `var`, or `watch` it."),
+    "detached": Code(
+        "the path is cut by detach", "`detach` (or `stop_gradient`) gives the value without its history.", "Remove it, if it isn't meant."
+    ),
+    "replaced": Code(
+        "the variable was replaced",
+        "`x = …` bound its name to a plain value.",
+        "Update the variable with `x := …`, or use another name for the value.",
+    ),
+    "state": Code(
+        "the path goes through a variable's state",
+        "`v := …` stores a value; reading v later starts a new path at v.",
+        "Use a plain name for intermediate values, and `:=` only for updates.",
+    ),
+    "paused": Code(
+        "the path goes through a pause block", "Nothing is recorded inside `pause { … }`.", "Move the computation out of the block."
+    ),
+    "condition_only": Code(
+        "the source decides only a condition",
+        "Control flow is run, not differentiated: which branch is taken depends on the source, the value on it doesn't.",
+        "Let the value depend on it, for example with a smooth blend such as `sigmoid`.",
+    ),
+    "branch_not_taken": Code(
+        "the source is used only in a branch that wasn't taken",
+        "A gradient connects to what the taken path used.",
+        "At inputs that take the other branch there is a gradient.",
+    ),
+    "not_recorded": Code(
+        "the path was computed before the tape began",
+        "The tape holds only what was computed while it was open, from what it watched.",
+        "Open the tape earlier, or `watch` the source first.",
+    ),
+    "not_on_path": Code(
+        "the source isn't on the path to the target", "Both were recorded, but no operation leads from one to the other.", "Check the names."
+    ),
+    "undifferentiable": Code(
+        "the path goes through a function without a derivative",
+        "Functions such as `argmax`, `len` or comparisons give values that don't move with their operands.",
+        "`gradcli ops NAME` tells about a function; use a smooth one, such as `softmax`.",
+    ),
+}
+
+CODES: dict[str, Code] = {**_COMMAND_LINE, **_RUN_TIME, **_LIMITS, **_OTHER, **_REASONS}
+REASONS: frozenset[str] = frozenset(_REASONS)

@@ -1,0 +1,49 @@
+"""`--format csv`: rows `file,output,wrt,index,value`, one a number. The value of an unconnected gradient is empty."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ..tasks.evaluation import Evaluation
+from . import Style
+from .values import is_array
+
+
+def render(evaluations: Sequence[Evaluation], style: Style) -> str:
+    text = io.StringIO()
+    write = csv.writer(text, lineterminator="\n").writerow
+    write(["file", "output", "wrt", "index", "value"])
+    for evaluation in evaluations:
+        for output, value in evaluation.outputs.items():
+            for index, cell in _cells(value):
+                write([evaluation.file, output, "", index, cell])
+        for output, gradients in evaluation.gradients.items():
+            for name, gradient in gradients.items():
+                for index, cell in _cells(gradient):
+                    write([evaluation.file, output, name, index, cell])
+    return text.getvalue()
+
+
+def _cells(value: Any, index: tuple[object, ...] = ()) -> Iterator[tuple[str, str]]:
+    """Each number (or string) in a value, with its index: "", "0", "1,2"; keys of dicts are indices too."""
+    if is_array(value):
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
+        for k, item in enumerate(value):
+            yield from _cells(item, (*index, k))
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _cells(item, (*index, key))
+    else:
+        yield ",".join(map(str, index)), _cell(value)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return repr(value).strip("()") if isinstance(value, (float, complex)) else str(value)

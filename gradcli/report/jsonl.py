@@ -1,0 +1,13 @@
+"""`--format jsonl`: the object of `--format json` on one line, a line a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..tasks.evaluation import Evaluation
+from . import Style
+from .json import as_object, dumps
+
+
+def render(evaluations: Sequence[Evaluation], style: Style) -> str:
+    return "".join(dumps(as_object(e)) + "\n" for e in evaluations)

@@ -1,0 +1,49 @@
+"""`--format npz`: NumPy arrays under `output` and `output/wrt`, with the file before a colon where there are several.
+
+Lists and dicts are stored by their items (`output.0`, `output.w`); what has no number (an unconnected gradient, none) is left out.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..tasks.evaluation import Evaluation
+from . import Style
+
+
+def render(evaluations: Sequence[Evaluation], style: Style) -> bytes:
+    data = io.BytesIO()
+    # Written by hand: np.savez takes names as keywords, and an output may be called `file`.
+    with zipfile.ZipFile(data, "w") as archive:
+        for evaluation in evaluations:
+            prefix = f"{evaluation.file}:" if len(evaluations) > 1 else ""
+            for name, value in _entries(evaluation):
+                for path, array in _arrays(prefix + name, value):
+                    with archive.open(f"{path}.npy", "w", force_zip64=True) as file:
+                        np.lib.format.write_array(file, array, allow_pickle=False)
+    return data.getvalue()
+
+
+def _entries(evaluation: Evaluation) -> Iterator[tuple[str, Any]]:
+    yield from evaluation.outputs.items()
+    for output, gradients in evaluation.gradients.items():
+        for name, gradient in gradients.items():
+            yield f"{output}/{name}", gradient
+
+
+def _arrays(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from _arrays(f"{path}.{key}", item)
+    elif isinstance(value, (list, tuple)):
+        for k, item in enumerate(value):
+            yield from _arrays(f"{path}.{k}", item)
+    elif value is not None:
+        array = np.asarray(value)
+        if array.dtype.kind != "O":
+            yield path, array

@@ -1,0 +1,134 @@
+"""`--format text`: what was printed, then outputs and gradients, aligned.
+
+    f        24.2
+    ∂f/∂x    [-215.6  -88.]
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ..tasks.evaluation import Evaluation
+from . import Style
+from .values import is_array, nonfinite
+
+_GAP = 4  # spaces between the label column and the values
+_WIDTH = 100  # of a line of an array, label included
+_MANY = 1000  # a longer list is summarised, as NumPy does with arrays
+_EDGE = 3
+_NAME, _OFF = "\x1b[1;36m", "\x1b[0m"
+
+
+def render(evaluations: Sequence[Evaluation], style: Style) -> str:
+    parts = []
+    for evaluation in evaluations:
+        lines = [_tame(line) if style.interactive else line for line in evaluation.printed]
+        lines += _table(list(_rows(evaluation)), style)
+        if len(evaluations) > 1:
+            lines.insert(0, f"{evaluation.file}:")
+        parts.append("".join(line + "\n" for line in lines))
+    return "\n".join(part for part in parts if part)
+
+
+def _rows(evaluation: Evaluation) -> Iterator[tuple[str, Any]]:
+    """Each output, and behind it its gradients."""
+    for output in dict.fromkeys([*evaluation.outputs, *evaluation.gradients]):
+        if output in evaluation.outputs:
+            yield output, evaluation.outputs[output]
+        target = ("Σ" if output in evaluation.summed else "") + _operand(output)
+        for name, gradient in evaluation.gradients.get(output, {}).items():
+            yield f"∂{target}/∂{_operand(name)}", gradient
+
+
+def _operand(name: str) -> str:
+    """A name, or the text of an expression in parentheses."""
+    return name if re.fullmatch(r"[\w.]+(\[[^\]]*\])*", name) else f"({name})"
+
+
+def _table(rows: Sequence[tuple[str, Any]], style: Style) -> list[str]:
+    column = max((len(label) for label, _ in rows), default=0) + _GAP
+    lines = []
+    for label, value in rows:
+        first, *more = show(value, style.precision, _WIDTH - column).split("\n")
+        padded = label.ljust(column)
+        lines.append((f"{_NAME}{padded}{_OFF}" if style.color else padded) + (_tame(first) if style.interactive else first))
+        lines += [" " * column + line for line in more]
+    return [line.rstrip() for line in lines]
+
+
+# ---- values --------------------------------------------------------------------------------------------------------
+
+
+def show(value: Any, precision: int | None = None, width: int = _WIDTH, inside: bool = False) -> str:
+    """A value for people; `inside` a list or dict strings have quotes and arrays stay on one line."""
+    if is_array(value):
+        if value.shape:
+            text = _array(value, precision, width)
+            return re.sub(r"\s*\n\s*", " ", text) if inside else text
+        value = value[()] if hasattr(value, "ndim") else value
+        return number(value.item(), precision, str(value))
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {show(item, precision, width, True)}" for key, item in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        items = list(value) if len(value) <= _MANY else [*value[:_EDGE], ..., *value[-_EDGE:]]
+        return "[" + ", ".join(show(item, precision, width, True) for item in items) + "]"
+    if isinstance(value, str):
+        return f'"{value}"' if inside else value
+    if value is None or value is ...:
+        return "none" if value is None else "..."
+    return number(value, precision)
+
+
+def number(value: Any, precision: int | None = None, shortest: str = "") -> str:
+    """A bool, int, float or complex number. `shortest` is the shortest text that reads back as the same number."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, complex):
+        imaginary = number(value.imag, precision)
+        return number(value.real, precision) + ("" if imaginary.startswith("-") else "+") + imaginary + "j"
+    if not isinstance(value, float):
+        return str(value)
+    if value - value != 0:
+        return nonfinite(value)
+    if precision is not None:
+        return f"{value:.{precision}g}"
+    shortest = shortest or repr(value)
+    rounded = f"{value:.8e}" if "e" in shortest else f"{value:.8f}"
+    if 0 < abs(value) < 1 and "e" not in shortest:  # eight digits that mean something, not eight places
+        rounded = f"{value:.8g}"
+    if "e" in rounded:
+        mantissa, exponent = rounded.split("e")
+        rounded = mantissa.rstrip("0").rstrip(".") + "e" + exponent if "." in mantissa else rounded
+    else:
+        rounded = rounded.rstrip("0") if "." in rounded else rounded + "."
+        rounded += "0" if rounded.endswith(".") else ""
+    return rounded if len(rounded) < len(shortest) else shortest
+
+
+def _array(value: Any, precision: int | None, width: int) -> str:
+    """As NumPy prints it, without the blank that it leaves for digits behind a last point."""
+    import numpy as np
+
+    options: dict[str, Any] = {"max_line_width": max(width, 40), "separator": " "}
+    if precision is not None:
+        longest = 0
+
+        def measure(x: Any) -> str:
+            nonlocal longest
+            text = number(x.item(), precision)
+            longest = max(longest, len(text))
+            return text
+
+        np.array2string(value, formatter={"all": measure})
+        options["formatter"] = {"all": lambda x: number(x.item(), precision).rjust(longest)}
+    text = np.array2string(value, **options)
+    if value.dtype.kind == "b":
+        text = text.replace(" True", " true").replace("[True", "[true").replace("False", "false")
+    return re.sub(r" +\]", "]", text)
+
+
+def _tame(text: str) -> str:
+    """Control characters made visible, so that what a program prints can't drive the terminal."""
+    return "".join(chr(0x2400 + ord(c)) if c < " " and c not in "\n\t" else "\u2421" if "\x7f" <= c <= "\x9f" else c for c in text)

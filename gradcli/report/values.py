@@ -1,0 +1,44 @@
+"""What reports need to know about values: Python numbers, strings, None, NumPy arrays, and lists and dicts of these."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+_DTYPES = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
+
+
+def is_array(value: Any) -> bool:
+    """An array or an array library's scalar. Asked this way, nobody imports NumPy for a number."""
+    return hasattr(value, "dtype") and hasattr(value, "shape")
+
+
+def shape_and_dtype(value: Any) -> tuple[list[int], str] | None:
+    """The shape and dtype of a number or array, None for anything else."""
+    if is_array(value):
+        return list(value.shape), str(value.dtype)
+    dtype = _DTYPES.get(type(value))
+    return ([], dtype) if dtype else None
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it: numbers, lists, dicts, strings, None; `"nan"`, `{"re": …, "im": …}` where it has none."""
+    if is_array(value):
+        if value.dtype.kind == "f" and (value - value == 0).all():  # all finite: no need to look at each
+            return value.tolist()
+        return plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else nonfinite(value)
+    if isinstance(value, complex):
+        return {"re": plain(value.real), "im": plain(value.imag)}
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    return str(value)
+
+
+def nonfinite(value: float) -> str:
+    return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"

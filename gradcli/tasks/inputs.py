@@ -1,0 +1,192 @@
+"""Inputs from outside: `--set x=3`, `--set x=@x.npy`, `--inputs values.json`. All become a dict from name to value.
+
+Values are Python numbers, bools, strings, None, NumPy arrays, and lists of these; what they are for, the engine checks.
+Files are data: nothing in them is executed (arrays of Python objects are refused). Every error is a GradcliError that
+names the file: E002 for one that can't be read, E005 for one that says something wrong.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NoReturn
+
+from ..diagnostics import Diagnostic, GradcliError
+
+_NONFINITE = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
+
+
+def read_inputs(assignments: Iterable[str], path: str | None = None) -> dict[str, Any]:
+    """The values of `--inputs path` and of each `--set NAME=VALUE`, which win."""
+    values = read_mapping(path) if path is not None else {}
+    for assignment in assignments:
+        name, value = _parse_assignment(assignment)
+        values[name] = value
+    return values
+
+
+def read_mapping(path: str) -> dict[str, Any]:
+    """The inputs in a .json mapping or an .npz; nested dicts become paths (`layer: {w: …}` is `layer.w`)."""
+    if path.lower().endswith(".npz"):
+        return dict(_open_npz(path))
+    values = _read_json(path)
+    if not isinstance(values, dict):
+        _fail(path, f"expected a mapping from names to values, got {_kind(values)}", 'write {"x": 3.0, …}')
+    return dict(_flatten(values))
+
+
+def read_value(path: str) -> Any:
+    """The value in one file, by its ending: .json, .csv, .npy, .npz:name."""
+    stem, _, member = path.rpartition(":") if re.search(r"\.npz:[^/\\]*$", path, re.IGNORECASE) else (path, "", "")
+    if stem.lower().endswith(".npz"):
+        arrays = _open_npz(stem)
+        if not member and len(arrays) == 1:
+            return next(iter(arrays.values()))
+        if member not in arrays:
+            found = ", ".join(f"`{name}`" for name in arrays) or "none"
+            _fail(stem, f"no array `{member}`" if member else "which array?", f"write @{stem}:NAME; the arrays are {found}")
+        return arrays[member]
+    reader = _READERS.get(os.path.splitext(path)[1].lower())
+    if reader is None:
+        _fail(path, "don't know how to read this file", f"the endings are {', '.join([*_READERS, '.npz:name'])}", "E002")
+    return reader(path)
+
+
+def _parse_assignment(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    name, value = name.strip(), value.strip()
+    if not equals or not name or not value:
+        raise GradcliError(Diagnostic("E001", f"--set: expected NAME=VALUE, got `{text}`", help="write `--set x=3`"))
+    if value.startswith("@"):
+        return name, read_value(value[1:])
+    from .evaluate import constant
+
+    return name, constant(value, name)
+
+
+# ---- formats -------------------------------------------------------------------------------------------------------
+
+
+def _read_text(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            return file.read()
+    except OSError as error:
+        _fail(path, f"cannot read it: {error.strerror}", code="E002")
+    except ValueError:
+        _fail(path, "it is not UTF-8 text", code="E002")
+
+
+def _read_json(path: str) -> Any:
+    import json
+
+    try:
+        return _numbers(json.loads(_read_text(path)))
+    except json.JSONDecodeError as error:
+        _fail(f"{path}:{error.lineno}:{error.colno}", f"not JSON: {error.msg}")
+    except RecursionError:
+        _fail(path, "nested too deeply")
+
+
+def _numbers(value: Any) -> Any:
+    """JSON with the numbers that it has no notation for: `"nan"`, `{"re": 1, "im": 2}`."""
+    if isinstance(value, str):
+        return _NONFINITE.get(value, value)
+    if isinstance(value, list):
+        return [_numbers(item) for item in value]
+    if isinstance(value, dict):
+        items = {key: _numbers(item) for key, item in value.items()}
+        if set(items) == {"re", "im"} and all(isinstance(item, (int, float)) for item in items.values()):
+            return complex(items["re"], items["im"])
+        return items
+    return value
+
+
+def _flatten(values: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
+    for key, value in values.items():
+        if isinstance(value, dict):
+            yield from _flatten(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key, value
+
+
+def _read_csv(path: str) -> Any:
+    """One column is a vector, several a matrix; a first line without a single number is a header."""
+    import csv
+
+    import numpy as np
+
+    rows: list[list[float]] = []
+    reader = csv.reader(_read_text(path).splitlines())
+    try:
+        for row in reader:
+            cells = [cell.strip() for cell in row]
+            if not any(cells):
+                continue
+            if not rows and reader.line_num == 1 and not any(map(_is_number, cells)):
+                continue
+            for cell in cells:
+                if not _is_number(cell):
+                    _fail(f"{path}:{reader.line_num}", f"`{cell}` is not a number")
+            if rows and len(cells) != len(rows[0]):
+                _fail(f"{path}:{reader.line_num}", f"{len(cells)} cells, {len(rows[0])} in the lines before")
+            rows.append([float(cell) for cell in cells])
+    except csv.Error as error:
+        _fail(f"{path}:{reader.line_num}", str(error))
+    matrix = np.array(rows, dtype=np.float64).reshape(len(rows), -1 if rows else 1)
+    return matrix[:, 0] if matrix.shape[1] == 1 else matrix
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return "_" not in cell
+
+
+def _read_npy(path: str) -> Any:
+    import numpy as np
+
+    with _numpy_errors(path):
+        return np.lib.format.read_array(open(path, "rb"), allow_pickle=False)  # noqa: SIM115
+
+
+def _open_npz(path: str) -> dict[str, Any]:
+    import numpy as np
+
+    with _numpy_errors(path), np.load(path, allow_pickle=False) as archive:
+        if not isinstance(archive, np.lib.npyio.NpzFile):
+            _fail(path, "it is not an .npz archive")
+        return {name: archive[name] for name in archive.files}
+
+
+class _numpy_errors:  # noqa: N801
+    """What NumPy raises about a file, as a diagnostic about that file."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if error is None or isinstance(error, (GradcliError, MemoryError)) or not isinstance(error, Exception):
+            return
+        if isinstance(error, OSError) and error.strerror:
+            _fail(self.path, f"cannot read it: {error.strerror}", code="E002")
+        if "pickle" in str(error):
+            _fail(self.path, "it holds Python objects, which are never loaded", "save an array of numbers")
+        _fail(self.path, f"it is not a NumPy file: {error}")
+
+
+_READERS: dict[str, Callable[[str], Any]] = {".json": _read_json, ".csv": _read_csv, ".npy": _read_npy}
+
+
+def _kind(value: Any) -> str:
+    return "a list" if isinstance(value, list) else f"`{value}`"
+
+
+def _fail(place: str, message: str, help: str = "", code: str = "E005") -> NoReturn:
+    raise GradcliError(Diagnostic(code, f"{place}: {message}", help=help)) from None
