@@ -136,11 +136,11 @@ floor, ceil, trunc, round = (_whole(function) for function in (math.floor, math.
 
 
 def minimum(a: float, b: float) -> float:
-    return a if a <= b or isnan(a) else b
+    return float(a if a <= b or isnan(a) else b)
 
 
 def maximum(a: float, b: float) -> float:
-    return a if a >= b or isnan(a) else b
+    return float(a if a >= b or isnan(a) else b)
 
 
 def where(condition: Any, a: Any, b: Any) -> Any:
@@ -193,6 +193,6 @@ INTEGER: dict[str, Callable[..., Any]] = {
     "floordiv": operator.floordiv, "mod": operator.mod, "pow": _int_pow, "fmod": _int_fmod,
     "abs": operator.abs, "sign": lambda x: (x > 0) - (x < 0), "square": lambda x: x * x,
     "floor": operator.pos, "ceil": operator.pos, "round": operator.pos, "trunc": operator.pos,
-    "minimum": min, "maximum": max, "clip": lambda x, low, high: min(max(x, low), high), "relu": lambda x: max(x, 0),
+    "minimum": min, "maximum": max, "clip": lambda x, low, high: min(max(x, low), high),
     "real": operator.pos, "imag": lambda x: 0,
 }  # fmt: skip

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .op import Op
+from .op import Op, OpError
+from .rules import all_axes, spread, whole
 
 INF = math.inf
 REAL = (-INF, INF)
@@ -21,9 +22,97 @@ def _silu_slope(m: Any, y: Any, x: Any) -> Any:
     return m.sigmoid(x) * (1.0 + x * m.sigmoid(-x))
 
 
+# ---- exponentials that sum to something ------------------------------------------------------------------------------
+
+
+def _shifted(xp: Any, x: Any, axis: Any) -> tuple[Any, Any, tuple[int, ...]]:
+    """x less its maximum along the axes, the maximum (0 where infinite), and the axes."""
+    x = xp.asarray(x)
+    x = x if x.dtype.kind in "fc" else x.astype("float64")
+    axes = all_axes(axis, x.shape)
+    if not x.size:
+        return x, xp.zeros((), dtype=x.dtype), axes
+    top = xp.max(x, axis=axes, keepdims=True)
+    top = xp.where(xp.isfinite(top), top, xp.zeros_like(top))
+    return x - top, top, axes
+
+
+def _softmax(xp: Any, x: Any, axis: Any) -> Any:
+    shifted, _, axes = _shifted(xp, x, axis)
+    weights = xp.exp(shifted)
+    total = xp.sum(weights, axis=axes, keepdims=True)
+    return weights / xp.where(total == 0, xp.ones_like(total), total)
+
+
+def _log_softmax(xp: Any, x: Any, axis: Any) -> Any:
+    shifted, _, axes = _shifted(xp, x, axis)
+    return shifted - xp.log(xp.sum(xp.exp(shifted), axis=axes, keepdims=True))
+
+
+def _logsumexp(xp: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+    shifted, top, axes = _shifted(xp, x, axis)
+    total = xp.log(xp.sum(xp.exp(shifted), axis=axes, keepdims=True)) + top
+    return total if keepdims else xp.squeeze(total, axis=axes)
+
+
+# ---- classes ---------------------------------------------------------------------------------------------------------
+
+
+def _classes(xp: Any, name: str, labels: Any, classes: int) -> Any:
+    """Labels as ints from 0 up to `classes`."""
+    labels = xp.asarray(labels)
+    if labels.dtype.kind not in "iub":
+        raise OpError(f"`{name}` needs ints as labels, not {labels.dtype}", "classes are numbered 0, 1, 2, …")
+    if labels.size and (int(labels.min()) < 0 or int(labels.max()) >= classes):
+        bad = labels[(labels < 0) | (labels >= classes)].reshape(-1)[0]
+        raise OpError(f"`{name}`: label {int(bad)} is out of range for {classes} classes")
+    return labels.astype("int64")
+
+
+def _class_count(classes: Any) -> int:
+    count = whole("one_hot", classes, "classes")
+    if count < 1:
+        raise OpError(f"`one_hot` needs at least 1 class, not {count}")
+    return count
+
+
+def _one_hot(xp: Any, labels: Any, classes: Any, dtype: str) -> Any:
+    labels = _classes(xp, "one_hot", labels, _class_count(classes))
+    return (labels[..., None] == xp.arange(classes)).astype(dtype)
+
+
+def _by_number(logits: Any, labels: Any) -> bool:
+    """Whether the labels are numbers of classes, one a row, and not weights, one a class."""
+    return tuple(labels.shape) == tuple(logits.shape[:-1])
+
+
+def _cross_entropy(xp: Any, logits: Any, labels: Any) -> Any:
+    logits, labels = xp.asarray(logits), xp.asarray(labels)
+    if not logits.ndim or not (_by_number(logits, labels) or labels.shape == logits.shape):
+        shapes = f"the logits are {logits.shape}, the labels {labels.shape}"
+        raise OpError(f"`cross_entropy` needs a label a row, or a weight a class: {shapes}")
+    logs = _log_softmax(xp, logits, -1)
+    if _by_number(logits, labels):
+        labels = _classes(xp, "cross_entropy", labels, logits.shape[-1])
+        return -xp.take_along_axis(logs, labels[..., None], axis=-1)[..., 0]
+    return -xp.sum(xp.where(labels == 0, 0.0, labels * logs), axis=-1)
+
+
+def _cross_entropy_back(m: Any, g: Any, y: Any, logits: Any, labels: Any) -> Any:
+    each = m.expand_dims(g, axis=-1)
+    if _by_number(logits, labels):
+        chosen = m.ungather(each, m.expand_dims(labels, axis=-1), axis=-1, shape=logits.shape)
+        return each * m.softmax(logits, axis=-1) - chosen
+    return each * (m.softmax(logits, axis=-1) * m.sum(labels, axis=-1, keepdims=True) - labels)
+
+
+def _cross_entropy_back_labels(m: Any, g: Any, y: Any, logits: Any, labels: Any) -> Any:
+    return -(m.expand_dims(g, axis=-1) * m.log_softmax(logits, axis=-1))
+
+
 OPS = [
-    _op("relu", "x", "x where it is positive, 0 elsewhere.", integers="keep", domain=((0.1, INF),), note="derivative 0 at 0",
-        forward=lambda m, x: m.maximum(x, 0), partials=(lambda m, y, x: m.where(x > 0, 1.0, 0.0),)),
+    _op("relu", "x", "x where it is positive, 0 elsewhere.", domain=((0.1, INF),), note="derivative 0 at 0",
+        forward=lambda m, x: m.maximum(x, 0.0), partials=(lambda m, y, x: m.where(x > 0, 1.0, 0.0),)),
     _op("leaky_relu", "x, slope=0.01", "x where it is positive, slope * x elsewhere.", domain=((-INF, -0.1), REAL),
         note="derivative slope at 0", forward=lambda m, x, slope: m.where(x > 0, x, slope * x), partials=(
         lambda m, y, x, slope: m.where(x > 0, 1.0, slope),
@@ -40,4 +129,17 @@ OPS = [
         forward=lambda m, x: 1.0 / (1.0 + m.exp(-x)), partials=(lambda m, y, x: y * m.sigmoid(-x),)),
     _op("softplus", "x", "log(1 + exp(x)), without overflow.",
         forward=lambda m, x: m.maximum(x, 0.0) + m.log1p(m.exp(-m.abs(x))), partials=(lambda m, y, x: m.sigmoid(x),)),
+
+    _op("softmax", "x; axis=-1", "exp(x), scaled to sum to 1 along the axis.", compute=_softmax, saves=("result",), vjp=(
+        lambda m, g, y, x, axis: y * (g - m.sum(g * y, axis=axis, keepdims=True)),)),
+    _op("log_softmax", "x; axis=-1", "log(softmax(x)), without underflow.", compute=_log_softmax, saves=("result",), vjp=(
+        lambda m, g, y, x, axis: g - m.exp(y) * m.sum(g, axis=axis, keepdims=True),)),
+    _op("logsumexp", "x; axis=none, keepdims=false", "log(sum(exp(x))), without overflow.", compute=_logsumexp, saves=("x",),
+        note="derivative 0 where all elements are -inf", vjp=(
+        lambda m, g, y, x, axis, keepdims: spread(m, g, x, axis, keepdims) * m.softmax(x, axis=axis),)),
+    _op("cross_entropy", "logits, labels", "-log(softmax(logits)) of the right class, for each row.", compute=_cross_entropy,
+        saves=("logits", "labels"), vjp=(_cross_entropy_back, _cross_entropy_back_labels)),
+    # Among those that make arrays, so that the engine tells it the run's dtype.
+    Op("one_hot", "labels; classes", "1 at the place of each label, 0 at the other classes.", category="making",
+       compute=_one_hot, differentiable=False, result_shape=lambda labels, classes: (*labels, _class_count(classes))),
 ]  # fmt: skip

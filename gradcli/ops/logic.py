@@ -36,6 +36,6 @@ OPS = [
     _complex("imag", "The imaginary part.", integers="keep", partials=(lambda m, y, x: -1j,)),
     _complex("angle", "The angle of a complex number, from -pi to pi.", domain=((0.1, float("inf")),),
              note="derivative 0 at 0", partials=(_turn,)),
-    _complex("conj", "The complex conjugate.", integers="keep", aliases=("conjugate",),
+    _complex("conj", "The complex conjugate.", aliases=("conjugate",),
              compute=lambda xp, x: xp.conj(x), vjp=(lambda m, g, y, x: m.conj(g),)),
 ]  # fmt: skip

@@ -12,7 +12,9 @@ Three kinds of entry:
   operators and `m`, but no array tricks, no `if` and no shapes.
 - *structural*: `compute(xp, *operands, **options)` on whole arrays; `vjp` holds one function an operand,
   `(m, g, y, *operands, **options) -> cotangent of that operand`; where operands are variadic it is one function,
-  `(m, g, y, k, *operands, **options)`. Rules see operands with Python's operators, `.shape`, `.ndim`, `.size`, `.dtype`.
+  `(m, g, y, k, *operands, **options)`. An op of one operand that reads a small part of it has `accumulate` instead,
+  `(m, total, g, y, x, **options)`: the operand's cotangent so far, a buffer that nobody else holds, with this one's
+  share added in place. Rules see operands with Python's operators, `.shape`, `.ndim`, `.size`, `.dtype`.
 - *engine*: the function needs the interpreter itself (`grad`, `range`, `append`); the table holds its signature and
   its text, the engine its implementation.
 """
@@ -57,16 +59,21 @@ class OpError(Exception):
 class Signature:
     """`"x, y=1; axis=none"`: operands (arrays, differentiable) before the `;`, options (static) after it.
 
-    `*xs` is a variadic operand (any number of arrays, or one list of them); options after a `*` are by keyword only.
-    Defaults are numbers, `inf`, `none`, `true`, `false` or quoted strings.
+    Options that come before the operands stand before a `:` (`"subscripts: *arrays"`). `*xs` is a variadic operand (any
+    number of arrays, or one list of them); a last option `*shape` takes one list or any number of values; options
+    after a bare `*` are by keyword only. Defaults are numbers, `inf`, `none`, `true`, `false` or quoted strings.
     """
 
-    def __init__(self, text: str) -> None:
-        operands, _, options = text.partition(";")
-        self.text = ", ".join(p.strip() for p in text.replace(";", ",").split(",") if p.strip())
+    def __init__(self, text: str, hint: str = "") -> None:
+        leading, _, rest = text.rpartition(":")
+        operands, _, options = rest.partition(";")
+        self.text = ", ".join(p.strip() for p in text.replace(";", ",").replace(":", ",").split(",") if p.strip())
+        self.hint = hint
+        self.leading = [_parameter(p.strip()) for p in leading.split(",") if p.strip()]
         self.operands: list[Parameter] = []
-        self.options: list[Parameter] = []
+        self.options: list[Parameter] = [*self.leading]
         self.variadic = ""
+        self.rest = ""  # the option that takes what is left of the positional arguments
         for part in filter(None, (p.strip() for p in operands.split(","))):
             if part.startswith("*"):
                 self.variadic = part[1:]
@@ -76,50 +83,61 @@ class Signature:
         for part in filter(None, (p.strip() for p in options.split(","))):
             if part == "*":
                 keyword_only = True
-            else:
-                self.options.append(_parameter(part, keyword_only))
+                continue
+            self.options.append(_parameter(part.lstrip("*"), keyword_only))
+            if part.startswith("*"):
+                self.rest = self.options[-1].name
 
     @property
     def parameters(self) -> list[Parameter]:
-        return [*self.operands, *self.options]
+        return [*self.leading, *self.operands, *self.options[len(self.leading) :]]
 
-    def bind(self, name: str, positional: int, keywords: Sequence[str]) -> tuple[list[int | str | None], dict[str, int | str]]:
+    def bind(
+        self, name: str, positional: int, keywords: Sequence[str]
+    ) -> tuple[list[int | str | None], dict[str, int | str | tuple[int, ...]]]:
         """Which argument fills which parameter.
 
         Returns, for each operand in order, the index of a positional argument, a keyword, or None (its default); and
-        for each option given, the same. With a variadic operand the list holds all positional arguments.
-        Raises BindingError when the call doesn't fit.
+        for each option given, the same, or a tuple of indices where the option takes several as one list. With a
+        variadic operand the list holds all positional arguments. Raises BindingError when the call doesn't fit.
         """
+        signature = f"its signature is {name}({self.text})"
+        by_position = self.leading if self.variadic else [p for p in self.parameters if not p.keyword_only]
+        given: dict[str, int | str | tuple[int, ...]] = {p.name: k for k, p in enumerate(by_position[:positional])}
+        beyond = range(len(by_position), positional)
+        slots: list[int | str | None] = []
         if self.variadic:
-            slots: list[int | str | None] = list(range(positional))
-            by_position: list[Parameter] = []
-            if positional == 0 and self.variadic not in keywords:
-                raise BindingError(f"`{name}` needs at least one argument, `{self.variadic}`")
-            if self.variadic in keywords:
-                slots = [self.variadic]
-        else:
-            by_position = [p for p in self.parameters if not p.keyword_only]
-            slots = []
-        if not self.variadic and positional > len(by_position):
-            beyond = [p for p in self.parameters if p.keyword_only]
-            help = f"`{beyond[0].name}` goes by keyword: `{beyond[0].name} = …`" if beyond else f"its signature is {name}({self.text})"
+            slots = [self.variadic] if self.variadic in keywords else list(beyond)
+            if not slots:
+                raise BindingError(f"`{name}` needs at least one argument, `{self.variadic}`", signature)
+        elif beyond and self.rest:
+            given[self.rest] = (beyond[0] - 1, *beyond)
+        elif beyond:
+            hidden = [p for p in self.parameters if p.keyword_only]
+            help = f"`{hidden[0].name}` goes by keyword: `{hidden[0].name} = …`" if hidden else signature
             raise BindingError(
-                f"`{name}` takes {_count(len(by_position), 'positional argument')}, {positional} given", help, len(by_position)
+                f"`{name}` takes {_count(len(by_position), 'positional argument')}, {positional} given",
+                f"{help}; {self.hint}" if self.hint else help,
+                len(by_position),
             )
-        given: dict[str, int | str] = {p.name: k for k, p in enumerate(by_position[:positional])}
         known = [p.name for p in self.parameters] + ([self.variadic] if self.variadic else [])
         for keyword in keywords:
             if keyword not in known:
-                raise BindingError(f"`{name}` has no parameter `{keyword}`", f"its signature is {name}({self.text})", keyword)
+                raise BindingError(f"`{name}` has no parameter `{keyword}`", signature, keyword)
             if keyword in given:
                 raise BindingError(f"`{name}` got `{keyword}` twice, by position and by keyword", "", keyword)
             given[keyword] = keyword
         missing = [p.name for p in self.parameters if p.required and p.name not in given]
         if missing:
-            raise BindingError(f"`{name}` needs {' and '.join(f'`{n}`' for n in missing)}", f"its signature is {name}({self.text})")
+            raise BindingError(f"`{name}` needs {' and '.join(f'`{n}`' for n in missing)}", signature)
         if not self.variadic:
-            slots = [given.get(p.name) for p in self.operands]
+            slots = [_single(given.get(p.name)) for p in self.operands]
         return slots, {p.name: given[p.name] for p in self.options if p.name in given}
+
+
+def _single(where: int | str | tuple[int, ...] | None) -> int | str | None:
+    assert not isinstance(where, tuple)
+    return where
 
 
 def _count(n: int, noun: str) -> str:
@@ -154,6 +172,7 @@ class Op:
     internal   not callable by name; exists because derivatives need it
     domain     per operand, the open interval where the function is smooth and tests sample it; () is everywhere
     note       the convention at kinks and edges, in words
+    hint       what to write instead, for calls with too many arguments
     """
 
     name: str
@@ -170,6 +189,7 @@ class Op:
     # structural
     compute: Callable[..., Any] | None = None
     vjp: Sequence[Callable[..., Any]] | Callable[..., Any] | None = None
+    accumulate: Callable[..., Any] | None = None  # instead of `vjp`, see there
     saves: tuple[str, ...] = ()  # operands (by name) and "result" whose values `vjp` reads; the others keep their shape only
     result_shape: Callable[..., tuple[int, ...]] | None = None  # (*operand shapes, **options); where it can outgrow its operands
     # engine
@@ -178,11 +198,12 @@ class Op:
     differentiable: bool = True
     domain: tuple[tuple[float, float], ...] = ()
     note: str = ""
+    hint: str = ""
     aliases: tuple[str, ...] = field(default=())  # NumPy's other spellings, named in did-you-mean messages, not callable
 
     @cached_property
     def signature(self) -> Signature:
-        return Signature(self.params)
+        return Signature(self.params, self.hint)
 
     @property
     def elementwise(self) -> bool:
@@ -196,16 +217,3 @@ class Op:
 
     def __eq__(self, other: object) -> bool:
         return self is other
-
-
-def broadcast_shape(name: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape that operands of `name` have together, by NumPy's rules."""
-    ndim = max((len(shape) for shape in shapes), default=0)
-    together = [1] * ndim
-    for shape in shapes:
-        for axis, size in enumerate(shape, ndim - len(shape)):
-            if size != 1 and together[axis] not in (1, size):
-                listed = " and ".join(map(str, shapes)) if len(shapes) == 2 else ", ".join(map(str, shapes))
-                raise OpError(f"`{name}` cannot broadcast shapes {listed} together")
-            together[axis] = size if size != 1 else together[axis]
-    return tuple(together)

@@ -1,0 +1,57 @@
+"""Reading and writing elements, and the other primitives that only derivatives and the engine call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .op import Op
+
+# An index is a tuple of ints, slices, None, Ellipsis and int or bool arrays, as NumPy takes it.
+
+
+def _getitem(xp: Any, x: Any, index: Any) -> Any:
+    y = x[index]
+    # A copy, never a view: a view would keep the whole array alive, and show what is written to it in place.
+    return y.copy() if getattr(y, "base", None) is not None else y
+
+
+def _is_unique(index: Any) -> bool:
+    """Whether the index names no element twice: without int arrays (or lists) it can't."""
+    return all(getattr(i, "dtype", bool) == bool for i in index)
+
+
+def _setitem(xp: Any, x: Any, value: Any, index: Any, inplace: bool = False) -> Any:
+    y = x if inplace else x.copy()
+    y[index] = value
+    return y
+
+
+def _index_add(xp: Any, x: Any, value: Any, index: Any, inplace: bool = False) -> Any:
+    y = x if inplace else x.copy()
+    if _is_unique(index):
+        y[index] += value
+    else:
+        xp.add.at(y, index, value)
+    return y
+
+
+def _strict_partial(m: Any, y: Any, g: Any, p: Any) -> Any:
+    return p
+
+
+OPS = [
+    Op("getitem", "x; index", "The elements of x at an index.", category="shape", internal=True, compute=_getitem,
+       accumulate=lambda m, total, g, y, x, index: m.index_add(total, g, index=index, inplace=True)),
+    Op("setitem", "x, value; index, inplace=false", "x with other elements at an index.", category="shape", internal=True,
+       compute=_setitem, vjp=(
+           lambda m, g, y, x, value, index, inplace=False: m.setitem(g, 0.0, index=index, inplace=inplace),
+           lambda m, g, y, x, value, index, inplace=False: m.sum_to(m.getitem(g, index=index), shape=value.shape))),
+    Op("index_add", "x, value; index, inplace=false", "x with values added at an index; an element named twice gets both.",
+       category="shape", internal=True, compute=_index_add, vjp=(
+           lambda m, g, y, x, value, index, inplace=False: g,
+           lambda m, g, y, x, value, index, inplace=False: m.sum_to(m.getitem(g, index=index), shape=value.shape))),
+    Op("part", "x; index", "One result of an op that has several.", category="shape", internal=True,
+       compute=lambda xp, x, index: x[index]),
+    Op("strict_mul", "g, p", "The product of a cotangent and a partial: exactly 0 where the cotangent is.",
+       category="arithmetic", internal=True, partials=(_strict_partial, lambda m, y, g, p: g)),
+]  # fmt: skip

@@ -1,0 +1,334 @@
+"""Products of vectors, matrices and tensors. Leading axes are batch axes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .op import Op, OpError
+from .rules import Shape, broadcast_shape, conj, fit, reshaped, whole
+
+
+def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
+    return Op(name, params, summary, category="linear algebra", **facts)
+
+
+def _adjoint(m: Any, a: Any) -> Any:
+    """The conjugate transpose of the last two axes."""
+    return m.swapaxes(conj(m, a), axis1=-1, axis2=-2)
+
+
+# ---- matmul ----------------------------------------------------------------------------------------------------------
+
+
+def _matmul_shape(a: Shape, b: Shape) -> Shape:
+    if not a or not b:
+        raise OpError("`@` multiplies arrays, not single numbers", "for numbers write `*`", _sides(a, b))
+    inner = b[-2] if len(b) > 1 else b[0]
+    if a[-1] != inner:
+        raise OpError(
+            f"cannot multiply shapes {a} and {b}", _transposed(a, b),
+            f"{_sides(a, b)}: inner dimensions {a[-1]} and {inner} differ",
+        )  # fmt: skip
+    batch = broadcast_shape("matmul", a[:-2], b[:-2])
+    return (*batch, *a[-2:-1], *(b[-1:] if len(b) > 1 else ()))
+
+
+def _sides(a: Shape, b: Shape) -> str:
+    return f"left is {a}, right is {b}"
+
+
+def _transposed(a: Shape, b: Shape) -> str:
+    """What to write where a transposition makes the matrices fit."""
+    inner = b[-2] if len(b) > 1 else b[0]
+    if len(a) == 2 and a[0] == inner:
+        return "did you mean `a.T @ b`?"
+    if len(b) == 2 and a[-1] == b[1]:
+        return "did you mean `a @ b.T`?"
+    if len(a) == len(b) == 2 and a[0] == b[1]:
+        return "did you mean `b @ a`?"
+    return ""
+
+
+def _matmul(xp: Any, a: Any, b: Any) -> Any:
+    a, b = xp.asarray(a), xp.asarray(b)
+    _matmul_shape(a.shape, b.shape)
+    return xp.matmul(a, b)
+
+
+def _as_matrices(m: Any, g: Any, a: Any, b: Any) -> Any:
+    """The cotangent of a @ b with the axes that a vector lacks."""
+    shape = tuple(g.shape)
+    if b.ndim == 1:
+        shape = (*shape, 1)
+    if a.ndim == 1:
+        shape = (*shape[:-1], 1, shape[-1])
+    return reshaped(m, g, shape)
+
+
+def _matmul_back_left(m: Any, g: Any, y: Any, a: Any, b: Any) -> Any:
+    if a.ndim == 1 and b.ndim == 1:
+        return g * conj(m, b)
+    rows = m.reshape(conj(m, b), shape=[1, b.size]) if b.ndim == 1 else _adjoint(m, b)
+    back = m.matmul(_as_matrices(m, g, a, b), rows)
+    if a.ndim > 1:
+        return fit(m, back, a)
+    return m.reshape(m.sum_to(back, shape=(1, a.shape[0])), shape=a.shape)
+
+
+def _matmul_back_right(m: Any, g: Any, y: Any, a: Any, b: Any) -> Any:
+    if a.ndim == 1 and b.ndim == 1:
+        return g * conj(m, a)
+    if b.ndim <= 2 and a.ndim > 2:  # one product instead of a batch of them and a sum
+        rows = m.reshape(a, shape=[-1, a.shape[-1]]) if a.size else m.reshape(a, shape=[math.prod(a.shape[:-1]), a.shape[-1]])
+        back = m.matmul(_adjoint(m, rows), m.reshape(g, shape=[rows.shape[0], *(b.shape[1:])]))
+        return reshaped(m, back, b.shape)
+    columns = m.reshape(conj(m, a), shape=[a.size, 1]) if a.ndim == 1 else _adjoint(m, a)
+    if b.ndim == 1:
+        return m.matmul(columns, g)
+    return fit(m, m.matmul(columns, _as_matrices(m, g, a, b)), b)
+
+
+# ---- dot, inner, outer: matrices of vectors --------------------------------------------------------------------------
+
+
+def _dot(xp: Any, a: Any, b: Any) -> Any:
+    a, b = xp.asarray(a), xp.asarray(b)
+    _dot_shape(a.shape, b.shape)
+    return xp.dot(a, b)
+
+
+def _dot_shape(a: Shape, b: Shape) -> Shape:
+    if not a or not b:
+        return a or b
+    inner = b[-2] if len(b) > 1 else b[0]
+    if a[-1] != inner:
+        raise OpError(
+            f"cannot take the dot product of shapes {a} and {b}", _transposed(a, b).replace("@", "·"),
+            f"{_sides(a, b)}: inner dimensions {a[-1]} and {inner} differ",
+        )  # fmt: skip
+    return (*a[:-1], *b[:-2], *(b[-1:] if len(b) > 1 else ()))
+
+
+def _rows(m: Any, a: Any) -> Any:
+    """All vectors along the last axis, as the rows of a matrix."""
+    return reshaped(m, a, (math.prod(a.shape[:-1]), a.shape[-1]))
+
+
+def _dot_as_inner(m: Any, b: Any) -> Any:
+    """The second operand of `dot`, with the summed axis last."""
+    return b if b.ndim < 2 else m.moveaxis(b, source=-2, destination=-1)
+
+
+def _dot_back_left(m: Any, g: Any, y: Any, a: Any, b: Any) -> Any:
+    if not a.ndim or not b.ndim:
+        return fit(m, g * conj(m, b), a)
+    return _inner_back(m, g, a, _dot_as_inner(m, b), left=True)
+
+
+def _dot_back_right(m: Any, g: Any, y: Any, a: Any, b: Any) -> Any:
+    if not a.ndim or not b.ndim:
+        return fit(m, g * conj(m, a), b)
+    turned = _dot_as_inner(m, b)
+    back = _inner_back(m, g, a, turned, left=False)
+    return back if b.ndim < 2 else m.moveaxis(back, source=-1, destination=-2)
+
+
+def _inner(xp: Any, a: Any, b: Any) -> Any:
+    a, b = xp.asarray(a), xp.asarray(b)
+    _inner_shape(a.shape, b.shape)
+    return xp.inner(a, b)
+
+
+def _inner_shape(a: Shape, b: Shape) -> Shape:
+    if not a or not b:
+        return a or b
+    if a[-1] != b[-1]:
+        raise OpError(f"`inner` needs equal last axes: {_sides(a, b)}")
+    return (*a[:-1], *b[:-1])
+
+
+def _inner_back(m: Any, g: Any, a: Any, b: Any, left: bool) -> Any:
+    rows_a, rows_b = _rows(m, a), _rows(m, b)
+    g = reshaped(m, g, (rows_a.shape[0], rows_b.shape[0]))
+    if left:
+        return reshaped(m, m.matmul(g, conj(m, rows_b)), a.shape)
+    return reshaped(m, m.matmul(m.swapaxes(g, axis1=0, axis2=1), conj(m, rows_a)), b.shape)
+
+
+def _inner_rule(left: bool) -> Any:
+    def back(m: Any, g: Any, y: Any, a: Any, b: Any) -> Any:
+        if not a.ndim or not b.ndim:
+            return fit(m, g * conj(m, b if left else a), a if left else b)
+        return _inner_back(m, g, a, b, left)
+
+    return back
+
+
+def _outer_back_left(m: Any, g: Any, y: Any, a: Any, b: Any) -> Any:
+    return reshaped(m, m.matmul(g, conj(m, reshaped(m, b, (b.size,)))), a.shape)
+
+
+def _outer_back_right(m: Any, g: Any, y: Any, a: Any, b: Any) -> Any:
+    return reshaped(m, m.matmul(m.swapaxes(g, axis1=0, axis2=1), conj(m, reshaped(m, a, (a.size,)))), b.shape)
+
+
+# ---- cross, kron, trace ----------------------------------------------------------------------------------------------
+
+
+def _cross(xp: Any, a: Any, b: Any) -> Any:
+    a, b = xp.asarray(a), xp.asarray(b)
+    if not a.ndim or not b.ndim or a.shape[-1] != 3 or b.shape[-1] != 3:
+        raise OpError(f"`cross` needs vectors of 3 elements along the last axis: {_sides(a.shape, b.shape)}")
+    return xp.cross(a, b)
+
+
+def _aligned(a: Shape, b: Shape) -> tuple[Shape, Shape]:
+    n = max(len(a), len(b))
+    return (1,) * (n - len(a)) + a, (1,) * (n - len(b)) + b
+
+
+def _kron_shape(a: Shape, b: Shape) -> Shape:
+    return tuple(p * q for p, q in zip(*_aligned(a, b), strict=True))
+
+
+def _kron_grid(m: Any, g: Any, a: Any, b: Any) -> Any:
+    """The cotangent of kron(a, b) as a matrix: a row for each element of a, a column for each of b."""
+    wide, tall = _aligned(tuple(a.shape), tuple(b.shape))
+    n = len(wide)
+    blocks = m.reshape(g, shape=[size for pair in zip(wide, tall, strict=True) for size in pair])
+    return m.reshape(m.transpose(blocks, axes=[*range(0, 2 * n, 2), *range(1, 2 * n, 2)]), shape=[a.size, b.size])
+
+
+def _kron_back_left(m: Any, g: Any, y: Any, a: Any, b: Any) -> Any:
+    return m.reshape(m.matmul(_kron_grid(m, g, a, b), conj(m, m.reshape(b, shape=[b.size]))), shape=a.shape)
+
+
+def _kron_back_right(m: Any, g: Any, y: Any, a: Any, b: Any) -> Any:
+    return m.reshape(m.matmul(conj(m, m.reshape(a, shape=[a.size])), _kron_grid(m, g, a, b)), shape=b.shape)
+
+
+def _trace(xp: Any, x: Any, offset: Any) -> Any:
+    x = xp.asarray(x)
+    if x.ndim < 2:
+        raise OpError(f"`trace` needs a matrix: the shape is {x.shape}")
+    return xp.trace(x, offset=whole("trace", offset, "offset"), axis1=-2, axis2=-1)
+
+
+def _trace_back(m: Any, g: Any, y: Any, x: Any, offset: Any) -> Any:
+    square = m.broadcast_to(m.reshape(g, shape=[*g.shape, 1, 1]), shape=x.shape)
+    return m.triu(m.tril(square, k=offset), k=offset)  # what is left is the diagonal
+
+
+# ---- einsum ----------------------------------------------------------------------------------------------------------
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def _einsum_terms(subscripts: Any, shapes: list[Shape]) -> tuple[list[str], str, dict[str, int]]:
+    """The labels of each operand and of the result, `...` spelled out in letters, and the size that each label has."""
+    if not isinstance(subscripts, str):
+        raise OpError(f'`einsum` needs its subscripts first, such as "ij,jk->ik", not {subscripts!r}')
+    text = subscripts.replace(" ", "")
+    inputs, arrow, output = text.partition("->")
+    terms = inputs.split(",")
+    for term in [*terms, output]:
+        bad = term.replace("...", "", 1).strip(_LETTERS)
+        if bad:
+            raise OpError(f'`einsum` subscripts are letters, `,`, `->` and `...`: "{subscripts}" has "{bad[0]}" out of place')
+    if len(terms) != len(shapes):
+        raise OpError(f'`einsum` subscripts "{subscripts}" are for {len(terms)} operands, {len(shapes)} given')
+    free = [letter for letter in _LETTERS if letter not in text]
+    depth = max((len(s) - len(t.replace("...", "")) for t, s in zip(terms, shapes, strict=True) if "..." in t), default=0)
+    if depth > len(free):
+        raise OpError(f'`einsum` has no letters left for `...` in "{subscripts}"')
+    dots = "".join(free[: max(depth, 0)])
+    sizes: dict[str, int] = {}
+    spelled = []
+    for term, shape in zip(terms, shapes, strict=True):
+        named = term.replace("...", "")
+        if len(shape) < len(named) or (len(shape) > len(named) and "..." not in term):
+            raise OpError(f'`einsum` subscripts "{term}" are for {len(named)} axes: the operand has shape {shape}')
+        labels = term.replace("...", dots[len(dots) - (len(shape) - len(named)) :])
+        for label, size in zip(labels, shape, strict=True):
+            known = sizes.get(label, 1 if label in dots else size)
+            if size != known and not (label in dots and 1 in (size, known)):
+                raise OpError(f'`einsum` "{subscripts}": `{label}` has size {known} and {size}')
+            sizes[label] = max(size, known) if size and known else 0
+        spelled.append(labels)
+    joined = "".join(spelled)
+    if not arrow:
+        output = dots + "".join(sorted(label for label in set(joined) if label not in dots and joined.count(label) == 1))
+    else:
+        output = output.replace("...", dots)
+        if any(label not in joined for label in output) or len(set(output)) < len(output):
+            raise OpError(f'`einsum` "{subscripts}": each label of the result stands there once, and in an operand')
+    return spelled, output, sizes
+
+
+def _einsum(xp: Any, *arrays: Any, subscripts: Any) -> Any:
+    arrays = tuple(xp.asarray(a) for a in arrays)
+    terms, output, sizes = _einsum_terms(subscripts, [a.shape for a in arrays])
+    # Axes of size 1 under `...` are spread first: array modules disagree about them.
+    arrays = tuple(
+        xp.broadcast_to(a, tuple(sizes[label] for label in term)) if len(set(term)) == len(term) else a
+        for a, term in zip(arrays, terms, strict=True)
+    )
+    return xp.einsum(f"{','.join(terms)}->{output}", *arrays, optimize=len(arrays) > 1)
+
+
+def _einsum_shape(*shapes: Shape, subscripts: Any) -> Shape:
+    _, output, sizes = _einsum_terms(subscripts, list(shapes))
+    return tuple(sizes[label] for label in output)
+
+
+def _einsum_back(m: Any, g: Any, y: Any, k: int, *arrays: Any, subscripts: Any) -> Any:
+    """The same sum with the cotangent in the place of operand k, which then is the result."""
+    terms, output, sizes = _einsum_terms(subscripts, [tuple(a.shape) for a in arrays])
+    labels = "".join(dict.fromkeys(terms[k]))  # each once: "ii" becomes "i", and goes onto the diagonal below
+    others = [(term, conj(m, a)) for i, (term, a) in enumerate(zip(terms, arrays, strict=True)) if i != k]
+    reached = "".join(label for label in labels if label in output or any(label in term for term, _ in others))
+    back = m.einsum(g, *(a for _, a in others), subscripts=f"{','.join([output, *(term for term, _ in others)])}->{reached}")
+    spread = tuple(sizes[label] if label in reached else 1 for label in labels)
+    back = m.broadcast_to(reshaped(m, back, spread), shape=[sizes[label] for label in labels])
+    if len(labels) == len(terms[k]):
+        return fit(m, back, arrays[k])
+    places = _diagonal_places(terms[k], labels, sizes)
+    flat = m.untake(m.reshape(back, shape=[len(places)]), places, axis=0, shape=(arrays[k].size,))
+    return m.reshape(flat, shape=arrays[k].shape)
+
+
+def _diagonal_places(term: str, labels: str, sizes: dict[str, int]) -> list[int]:
+    """Where in the flat operand the elements stand whose repeated labels agree, in the order of `labels`."""
+    stride, strides = 1, dict.fromkeys(labels, 0)
+    for label in reversed(term):
+        strides[label] += stride
+        stride *= sizes[label]
+    places = [0]
+    for label in labels:
+        places = [place + k * strides[label] for place in places for k in range(sizes[label])]
+    return places
+
+
+OPS = [
+    _op("matmul", "a, b", "The matrix product; leading axes are batch axes.", infix="@", compute=_matmul, integers="keep",
+        result_shape=_matmul_shape, saves=("a", "b"), vjp=(_matmul_back_left, _matmul_back_right)),
+    _op("dot", "a, b", "The dot product, of the last axis of a and the last but one of b, as in NumPy.", compute=_dot,
+        integers="keep", aliases=("vdot",), result_shape=_dot_shape, saves=("a", "b"), vjp=(_dot_back_left, _dot_back_right)),
+    _op("inner", "a, b", "The products summed along the last axis of both.", compute=_inner, integers="keep",
+        result_shape=_inner_shape, saves=("a", "b"), vjp=(_inner_rule(left=True), _inner_rule(left=False))),
+    _op("outer", "a, b", "Every element of a times every element of b.", integers="keep", saves=("a", "b"),
+        compute=lambda xp, a, b: xp.outer(xp.asarray(a), xp.asarray(b)),
+        result_shape=lambda a, b: (math.prod(a), math.prod(b)), vjp=(_outer_back_left, _outer_back_right)),
+    _op("cross", "a, b", "The cross product of vectors of 3 elements along the last axis.", compute=_cross, integers="keep",
+        saves=("a", "b"), result_shape=lambda a, b: broadcast_shape("cross", a, b), vjp=(
+        lambda m, g, y, a, b: fit(m, m.cross(conj(m, b), g), a),
+        lambda m, g, y, a, b: fit(m, m.cross(g, conj(m, a)), b))),
+    _op("kron", "a, b", "The Kronecker product: a block b for each element of a.", integers="keep", saves=("a", "b"),
+        compute=lambda xp, a, b: xp.kron(xp.asarray(a), xp.asarray(b)), result_shape=_kron_shape,
+        vjp=(_kron_back_left, _kron_back_right)),
+    _op("trace", "x; offset=0", "The sum of the diagonal of the last two axes.", compute=_trace, integers="keep",
+        vjp=(_trace_back,)),
+    _op("einsum", "subscripts: *arrays", 'A sum of products by labels: "ij,jk->ik" is the matrix product.', compute=_einsum,
+        integers="keep", result_shape=_einsum_shape, saves=("arrays",), vjp=_einsum_back),
+]  # fmt: skip

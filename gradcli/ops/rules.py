@@ -1,0 +1,115 @@
+"""What structural entries share: checked forms of axes and shapes, and the small steps that reverse rules are made of."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+from .op import OpError
+
+Shape = tuple[int, ...]
+
+# ---- options, checked ------------------------------------------------------------------------------------------------
+
+
+def whole(name: str, value: Any, what: str) -> int:
+    """An option that must be an int."""
+    if isinstance(value, bool):
+        raise OpError(f"`{name}` needs an int for `{what}`, not {str(value).lower()}")
+    try:
+        index: int = operator.index(value)
+    except TypeError:
+        raise OpError(f"`{name}` needs an int for `{what}`, not {value!r}", "ints are written without a point: 3") from None
+    return index
+
+
+def wholes(name: str, value: Any, what: str) -> tuple[int, ...]:
+    """An option that must be an int or a list of ints."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    return tuple(whole(name, v, what) for v in value) if isinstance(value, (list, tuple)) else (whole(name, value, what),)
+
+
+def sizes(name: str, shape: Any) -> Shape:
+    """A shape given as an int or a list of ints, none of them negative."""
+    checked = wholes(name, shape, "shape")
+    if any(size < 0 for size in checked):
+        raise OpError(f"`{name}` cannot make an array of shape {checked}: sizes are not negative")
+    return checked
+
+
+def one_axis(axis: Any, shape: Shape, extra: int = 0) -> int:
+    """The axis, counted from the front; `extra` is how many axes the result has more."""
+    axis = whole("axis", axis, "axis")
+    ndim = len(shape) + extra
+    if not -ndim <= axis < ndim:
+        raise OpError(f"axis {axis} is out of range for an array of {_dimensions(len(shape))}, shape {shape}")
+    return axis % ndim
+
+
+def all_axes(axis: Any, shape: Shape) -> tuple[int, ...]:
+    """The axes that `axis` names, counted from the front: all of them for None."""
+    if axis is None:
+        return tuple(range(len(shape)))
+    axes = tuple(one_axis(a, shape) for a in wholes("axis", axis, "axis"))
+    if len(set(axes)) < len(axes):
+        raise OpError(f"axis {list(axes)} names an axis twice")
+    return axes
+
+
+def _dimensions(n: int) -> str:
+    return "1 dimension" if n == 1 else f"{n} dimensions"
+
+
+def broadcast_shape(name: str, *shapes: Shape) -> Shape:
+    """The shape that operands of `name` have together, by NumPy's rules."""
+    ndim = max((len(shape) for shape in shapes), default=0)
+    together = [1] * ndim
+    for shape in shapes:
+        for axis, size in enumerate(shape, ndim - len(shape)):
+            if size != 1 and together[axis] not in (1, size):
+                listed = " and ".join(map(str, shapes)) if len(shapes) == 2 else ", ".join(map(str, shapes))
+                raise OpError(f"`{name}` cannot broadcast shapes {listed} together")
+            together[axis] = size if size != 1 else together[axis]
+    return tuple(together)
+
+
+def kept_shape(shape: Shape, axes: tuple[int, ...]) -> Shape:
+    """The shape after reducing `axes` with keepdims."""
+    return tuple(1 if k in axes else size for k, size in enumerate(shape))
+
+
+def inverse(indices: list[int]) -> list[int]:
+    """The permutation that undoes a permutation."""
+    return sorted(range(len(indices)), key=indices.__getitem__)
+
+
+# ---- steps of reverse rules ------------------------------------------------------------------------------------------
+
+
+def conj(m: Any, value: Any) -> Any:
+    """The conjugate, which costs nothing for real values."""
+    return m.conj(value) if str(value.dtype).startswith("complex") else value
+
+
+def fit(m: Any, g: Any, x: Any) -> Any:
+    """A cotangent of a broadcast operand, summed back to the operand's shape."""
+    return g if g.shape == tuple(x.shape) else m.sum_to(g, shape=x.shape)
+
+
+def spread(m: Any, g: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+    """What belongs to the result of a reduction of `x`, spread over the elements that went into it."""
+    shape = tuple(x.shape)
+    if not keepdims and axis is not None:
+        g = m.reshape(g, shape=kept_shape(shape, all_axes(axis, shape)))
+    return g if g.shape == shape else m.broadcast_to(g, shape=shape)
+
+
+def reshaped(m: Any, g: Any, shape: Shape) -> Any:
+    return g if g.shape == tuple(shape) else m.reshape(g, shape=tuple(shape))
+
+
+def ratio(a: float, b: float) -> float:
+    """a / b as IEEE has it."""
+    return a / b if b else math.nan if a == 0 else math.inf

@@ -1,0 +1,493 @@
+"""Shapes: rearranging, joining, cutting, picking and sorting. Every rule is the transposed movement."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+from .op import Op, OpError
+from .rules import Shape, all_axes, fit, inverse, one_axis, reshaped, sizes, whole, wholes
+
+
+def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
+    return Op(name, params, summary, category="shape", **facts)
+
+
+# ---- rearranging -----------------------------------------------------------------------------------------------------
+
+
+def _new_shape(shape: Shape, asked: Any) -> Shape:
+    """The shape asked for, with -1 worked out."""
+    wanted = wholes("reshape", asked, "shape")
+    size, listed = math.prod(shape), list(wanted)
+    if wanted.count(-1) > 1 or any(n < -1 for n in wanted):
+        raise OpError(f"cannot reshape shape {shape} into {listed}: sizes are not negative, and -1 may stand once")
+    if -1 in wanted:
+        others = math.prod(n for n in wanted if n != -1)
+        if others == 0 or size % others:
+            raise OpError(f"cannot reshape shape {shape} into {listed}: {size} elements do not divide by {others}")
+        return tuple(size // others if n == -1 else n for n in wanted)
+    if math.prod(wanted) != size:
+        raise OpError(f"cannot reshape shape {shape} into {listed}: {size} elements into {math.prod(wanted)}")
+    return wanted
+
+
+def _permutation(shape: Shape, axes: Any) -> tuple[int, ...]:
+    if axes is None:
+        return tuple(range(len(shape)))[::-1]
+    order = all_axes(axes, shape)
+    if len(order) != len(shape):
+        raise OpError(f"`transpose` needs each of the {len(shape)} axes once, not {list(order)}: the shape is {shape}")
+    return order
+
+
+def _squeeze(xp: Any, x: Any, axis: Any) -> Any:
+    x = xp.asarray(x)
+    if axis is None:
+        return xp.squeeze(x)
+    axes = all_axes(axis, x.shape)
+    if any(x.shape[k] != 1 for k in axes):
+        raise OpError(f"`squeeze` removes axes of size 1; the shape is {x.shape}, axis {axis}")
+    return xp.squeeze(x, axis=axes)
+
+
+def _expand_dims(xp: Any, x: Any, axis: Any) -> Any:
+    x = xp.asarray(x)
+    axes = wholes("expand_dims", axis, "axis")
+    return xp.expand_dims(x, tuple(one_axis(a, x.shape, extra=len(axes)) for a in axes))
+
+
+def _moveaxis(xp: Any, x: Any, source: Any, destination: Any) -> Any:
+    x = xp.asarray(x)
+    return xp.moveaxis(x, all_axes(source, x.shape), all_axes(destination, x.shape))
+
+
+# ---- joining and cutting ---------------------------------------------------------------------------------------------
+
+
+def _verify_alike(name: str, shapes: list[Shape], axis: int | None) -> None:
+    """All shapes are the same, but for the size along `axis`."""
+    for k, shape in enumerate(shapes[1:], 1):
+        first = shapes[0]
+        if len(shape) != len(first) or any(a != b for i, (a, b) in enumerate(zip(first, shape, strict=True)) if i != axis):
+            raise OpError(f"cannot {name} shapes {first} and {shape}", label=f"the first is {first}, number {k + 1} is {shape}")
+
+
+def _concatenate(xp: Any, *arrays: Any, axis: Any) -> Any:
+    arrays = tuple(xp.asarray(a) for a in arrays)
+    shapes = [a.shape for a in arrays]
+    if not shapes[0]:
+        raise OpError("`concatenate` joins arrays, not single numbers", "did you mean `stack`?")
+    axis = one_axis(axis, shapes[0])
+    _verify_alike("concatenate", shapes, axis)
+    return xp.concatenate(arrays, axis=axis)
+
+
+def _concatenate_back(m: Any, g: Any, y: Any, k: int, *arrays: Any, axis: Any) -> Any:
+    axis = one_axis(axis, tuple(arrays[k].shape))
+    start = sum(a.shape[axis] for a in arrays[:k])
+    return m.getitem(g, index=(*[slice(None)] * axis, slice(start, start + arrays[k].shape[axis])))
+
+
+def _concatenate_shape(*shapes: Shape, axis: Any) -> Shape:
+    axis = one_axis(axis, shapes[0]) if shapes[0] else 0
+    total = sum(shape[axis] for shape in shapes if len(shape) > axis)
+    return (*shapes[0][:axis], total, *shapes[0][axis + 1 :])
+
+
+def _stack(xp: Any, *arrays: Any, axis: Any) -> Any:
+    arrays = tuple(xp.asarray(a) for a in arrays)
+    _verify_alike("stack", [a.shape for a in arrays], None)
+    return xp.stack(arrays, axis=one_axis(axis, arrays[0].shape, extra=1))
+
+
+def _stack_back(m: Any, g: Any, y: Any, k: int, *arrays: Any, axis: Any) -> Any:
+    axis = one_axis(axis, tuple(arrays[k].shape), extra=1)
+    return m.getitem(g, index=(*[slice(None)] * axis, k))
+
+
+def _stack_shape(*shapes: Shape, axis: Any) -> Shape:
+    axis = one_axis(axis, shapes[0], extra=1)
+    return (*shapes[0][:axis], len(shapes), *shapes[0][axis:])
+
+
+def _cuts(shape: Shape, sections: Any, axis: Any) -> list[int]:
+    """Where the parts of a split begin and end."""
+    n = shape[one_axis(axis, shape)]
+    if isinstance(sections, (list, tuple)) or hasattr(sections, "tolist"):
+        inner = [min(max(c + n if c < 0 else c, 0), n) for c in wholes("split", sections, "sections")]
+        return [0, *inner, n]
+    parts = whole("split", sections, "sections")
+    if parts < 1 or n % parts:
+        raise OpError(f"cannot split {n} elements into {parts} equal parts: the shape is {shape}, axis {axis}")
+    return list(range(0, n + 1, n // parts)) if n else [0] * (parts + 1)
+
+
+def _split(xp: Any, x: Any, sections: Any, axis: Any) -> list[Any]:
+    x = xp.asarray(x)
+    cuts = _cuts(x.shape, sections, axis)
+    lead = (slice(None),) * one_axis(axis, x.shape)
+    return [x[(*lead, slice(a, b))] for a, b in pairwise(cuts)]
+
+
+def _split_back(m: Any, g: Any, y: Any, x: Any, sections: Any, axis: Any) -> Any:
+    shape = tuple(x.shape)
+    cuts, k = _cuts(shape, sections, axis), one_axis(axis, shape)
+    parts = []
+    for part, a, b in zip(g, cuts[:-1], cuts[1:], strict=True):
+        parts.append(m.broadcast_to(0.0, shape=(*shape[:k], max(b - a, 0), *shape[k + 1 :])) if part is None else part)
+    return m.concatenate(*parts, axis=k)
+
+
+# ---- repeating and padding -------------------------------------------------------------------------------------------
+
+
+def _tile_reps(shape: Shape, reps: Any) -> tuple[Shape, tuple[int, ...]]:
+    """Shape and repetitions, brought to one length."""
+    reps = sizes("tile", reps)
+    n = max(len(shape), len(reps))
+    return (1,) * (n - len(shape)) + shape, (1,) * (n - len(reps)) + reps
+
+
+def _tile_shape(shape: Shape, reps: Any) -> Shape:
+    return tuple(a * b for a, b in zip(*_tile_reps(shape, reps), strict=True))
+
+
+def _tile_back(m: Any, g: Any, y: Any, x: Any, reps: Any) -> Any:
+    shape, reps = _tile_reps(tuple(x.shape), reps)
+    blocks = m.reshape(g, shape=[n for pair in zip(reps, shape, strict=True) for n in pair])
+    return reshaped(m, m.sum(blocks, axis=list(range(0, 2 * len(shape), 2))) if shape else blocks, x.shape)
+
+
+def _repeats(shape: Shape, repeats: Any, axis: Any) -> list[int]:
+    """For each element of the result along the axis, which element of `x` it is."""
+    n = math.prod(shape) if axis is None else shape[one_axis(axis, shape)]
+    counts = wholes("repeat", repeats, "repeats")
+    if len(counts) not in (1, n):
+        raise OpError(f"`repeat` needs one count or {n}, one an element, not {len(counts)}: the shape is {shape}")
+    if any(c < 0 for c in counts):
+        raise OpError(f"`repeat` cannot repeat {min(counts)} times")
+    return list(counts) * n if len(counts) == 1 else list(counts)
+
+
+def _repeat(xp: Any, x: Any, repeats: Any, axis: Any) -> Any:
+    x = xp.asarray(x)
+    counts = _repeats(x.shape, repeats, axis)
+    return xp.repeat(x, counts if len(set(counts)) > 1 else counts[0] if counts else 0, axis=axis)
+
+
+def _repeat_shape(shape: Shape, repeats: Any, axis: Any) -> Shape:
+    counts = wholes("repeat", repeats, "repeats")
+    n = math.prod(shape) if axis is None else shape[one_axis(axis, shape)]
+    total = n * counts[0] if len(counts) == 1 else sum(counts)
+    if axis is None:
+        return (max(total, 0),)
+    axis = one_axis(axis, shape)
+    return (*shape[:axis], max(total, 0), *shape[axis + 1 :])
+
+
+def _repeat_back(m: Any, g: Any, y: Any, x: Any, repeats: Any, axis: Any) -> Any:
+    counts = _repeats(tuple(x.shape), repeats, axis)
+    shape = (x.size,) if axis is None else tuple(x.shape)
+    sources = [k for k, count in enumerate(counts) for _ in range(count)]
+    return reshaped(m, m.untake(g, sources, axis=0 if axis is None else one_axis(axis, shape), shape=shape), x.shape)
+
+
+def _flip(xp: Any, x: Any, axis: Any) -> Any:
+    x = xp.asarray(x)
+    return xp.flip(x, axis=all_axes(axis, x.shape))
+
+
+def _roll(xp: Any, x: Any, shift: Any, axis: Any) -> Any:
+    x = xp.asarray(x)
+    shifts = wholes("roll", shift, "shift")
+    if axis is None:
+        return xp.roll(x, sum(shifts))
+    axes = tuple(one_axis(a, x.shape) for a in wholes("roll", axis, "axis"))
+    if len(shifts) not in (1, len(axes)):
+        raise OpError(f"`roll` needs one shift or one an axis: {len(shifts)} shifts, {len(axes)} axes")
+    return xp.roll(x, shifts * (len(axes) if len(shifts) == 1 else 1), axis=axes)
+
+
+def _roll_back(m: Any, g: Any, y: Any, x: Any, shift: Any, axis: Any) -> Any:
+    return m.roll(g, shift=[-s for s in wholes("roll", shift, "shift")], axis=axis)
+
+
+def _pad_widths(shape: Shape, width: Any) -> list[tuple[int, int]]:
+    """(before, after) an axis; one number, one pair, or a pair an axis."""
+    width = width.tolist() if hasattr(width, "tolist") else width
+    pairs = width if isinstance(width, (list, tuple)) else [width, width]
+    if all(not isinstance(p, (list, tuple)) for p in pairs):
+        pairs = [pairs] * len(shape)
+    checked = [wholes("pad", p, "width") for p in pairs]
+    checked = checked * len(shape) if len(checked) == 1 else checked
+    if len(checked) != len(shape) or any(len(p) > 2 or min(p, default=0) < 0 or not p for p in checked):
+        raise OpError(f"`pad` needs a width, or [before, after] for each axis: the shape is {shape}, the width {width!r}")
+    return [(p[0], p[-1]) for p in checked]
+
+
+# Which element stands at place i (from -before to n + after) of an axis of n elements.
+_PAD_MODES: dict[str, Callable[[int, int], int]] = {
+    "edge": lambda i, n: min(max(i, 0), n - 1),
+    "wrap": lambda i, n: i % n,
+    "symmetric": lambda i, n: i % (2 * n) if i % (2 * n) < n else 2 * n - 1 - i % (2 * n),
+    "reflect": lambda i, n: 0 if n == 1 else min(i % (2 * n - 2), (2 * n - 2) - i % (2 * n - 2)),
+}
+
+
+def _pad_sources(n: int, before: int, after: int, mode: str) -> list[int]:
+    if n == 0:
+        raise OpError(f'`pad` with mode "{mode}" needs elements to repeat')
+    return [_PAD_MODES[mode](i, n) for i in range(-before, n + after)]
+
+
+def _pad(xp: Any, x: Any, width: Any, mode: Any, value: Any) -> Any:
+    x = xp.asarray(x)
+    widths = _pad_widths(x.shape, width)
+    if mode == "constant":
+        return xp.pad(x, widths, constant_values=value) if widths else x
+    if mode not in _PAD_MODES:
+        raise OpError(f"`pad` has no mode {mode!r}", 'modes are "constant", ' + ", ".join(f'"{name}"' for name in _PAD_MODES))
+    for axis, (before, after) in enumerate(widths):
+        if before or after:
+            x = xp.take(x, xp.asarray(_pad_sources(x.shape[axis], before, after, mode)), axis=axis)
+    return x
+
+
+def _pad_back(m: Any, g: Any, y: Any, x: Any, width: Any, mode: Any, value: Any) -> Any:
+    shape = tuple(x.shape)
+    widths = _pad_widths(shape, width)
+    if mode == "constant":
+        return m.getitem(g, index=tuple(slice(a, a + n) for (a, _), n in zip(widths, shape, strict=True)))
+    for axis, (before, after) in enumerate(widths):
+        if before or after:
+            whole_shape = (*g.shape[:axis], shape[axis], *g.shape[axis + 1 :])
+            g = m.untake(g, _pad_sources(shape[axis], before, after, mode), axis=axis, shape=whole_shape)
+    return g
+
+
+def _pad_shape(shape: Shape, width: Any, mode: Any, value: Any) -> Shape:
+    return tuple(a + n + b for (a, b), n in zip(_pad_widths(shape, width), shape, strict=True))
+
+
+def _broadcast_to(xp: Any, x: Any, shape: Any) -> Any:
+    x, shape = xp.asarray(x), sizes("broadcast_to", shape)
+    pairs = zip(x.shape[::-1], shape[::-1], strict=False)
+    if x.ndim > len(shape) or any(a not in (1, b) for a, b in pairs):
+        raise OpError(f"cannot broadcast shape {x.shape} to {shape}")
+    return xp.broadcast_to(x, shape)
+
+
+def _sum_to(xp: Any, x: Any, shape: Any) -> Any:
+    x, shape = xp.asarray(x), tuple(shape)
+    lead = x.ndim - len(shape)
+    axes = (*range(lead), *(k + lead for k, n in enumerate(shape) if n == 1 and x.shape[k + lead] != 1))
+    return xp.sum(x, axis=axes, keepdims=True).reshape(shape) if axes else xp.broadcast_to(x, shape)
+
+
+# ---- diagonals -------------------------------------------------------------------------------------------------------
+
+
+def _verify_matrix(name: str, shape: Shape) -> None:
+    if len(shape) < 2:
+        raise OpError(f"`{name}` needs a matrix: the shape is {shape}")
+
+
+def _diag(xp: Any, x: Any, k: Any) -> Any:
+    x = xp.asarray(x)
+    if x.ndim not in (1, 2):
+        raise OpError(f"`diag` needs a vector or a matrix: the shape is {x.shape}")
+    return xp.array(xp.diag(x, k=whole("diag", k, "k")))
+
+
+def _diag_shape(shape: Shape, k: Any) -> Shape:
+    return (shape[0] + abs(whole("diag", k, "k")),) * 2 if len(shape) == 1 else shape[:1]
+
+
+def _diag_back(m: Any, g: Any, y: Any, x: Any, k: Any) -> Any:
+    if x.ndim == 1:
+        return m.diag(g, k=k)
+    rows, columns = x.shape
+    places = [i * columns + i + k for i in range(max(0, -k), min(rows, columns - k))]
+    return m.reshape(m.untake(g, places, axis=0, shape=(rows * columns,)), shape=x.shape)
+
+
+def _triangle(name: str) -> Any:
+    def compute(xp: Any, x: Any, k: Any) -> Any:
+        x = xp.asarray(x)
+        _verify_matrix(name, x.shape)
+        return getattr(xp, name)(x, k=whole(name, k, "k"))
+
+    return compute
+
+
+# ---- sorting and picking ---------------------------------------------------------------------------------------------
+
+
+def _sort(xp: Any, x: Any, axis: Any) -> Any:
+    x = xp.asarray(x)
+    return xp.sort(x.reshape(-1)) if axis is None else xp.sort(x, axis=one_axis(axis, x.shape), kind="stable")
+
+
+def _argsort(xp: Any, x: Any, axis: Any) -> Any:
+    x = xp.asarray(x)
+    x, axis = (x.reshape(-1), 0) if axis is None else (x, one_axis(axis, x.shape))
+    return xp.argsort(x, axis=axis, kind="stable")
+
+
+def _sort_back(m: Any, g: Any, y: Any, x: Any, axis: Any) -> Any:
+    shape = (x.size,) if axis is None else tuple(x.shape)
+    order = m.argsort(x, axis=axis)
+    return reshaped(m, m.ungather(g, order, axis=0 if axis is None else axis, shape=shape), x.shape)
+
+
+def _indices(xp: Any, name: str, indices: Any, n: int) -> Any:
+    """Indices as an int array within `n`, negative ones counted from the end."""
+    indices = xp.asarray(indices)
+    if indices.size == 0:
+        return indices.astype("int64")
+    if indices.dtype.kind not in "iu":
+        raise OpError(f"`{name}` needs ints as indices, not {indices.dtype}")
+    low, high = int(indices.min()), int(indices.max())
+    if low < -n or high >= n:
+        raise OpError(f"`{name}`: index {high if high >= n else low} is out of range for {n} elements")
+    return xp.where(indices < 0, indices + n, indices)
+
+
+def _take(xp: Any, x: Any, indices: Any, axis: Any) -> Any:
+    x = xp.asarray(x)
+    x, axis = (x.reshape(-1), 0) if axis is None else (x, one_axis(axis, x.shape))
+    return xp.take(x, _indices(xp, "take", indices, x.shape[axis]), axis=axis)
+
+
+def _take_shape(shape: Shape, indices: Shape, axis: Any) -> Shape:
+    shape, axis = ((math.prod(shape),), 0) if axis is None else (shape, one_axis(axis, shape))
+    return (*shape[:axis], *indices, *shape[axis + 1 :])
+
+
+def _take_back(m: Any, g: Any, y: Any, x: Any, indices: Any, axis: Any) -> Any:
+    shape, axis = ((x.size,), 0) if axis is None else (tuple(x.shape), one_axis(axis, tuple(x.shape)))
+    return reshaped(m, m.untake(g, indices, axis=axis, shape=shape), x.shape)
+
+
+def _untake(xp: Any, g: Any, indices: Any, axis: int, shape: Any) -> Any:
+    g, shape = xp.asarray(g), tuple(shape)
+    indices = _indices(xp, "take", indices, shape[axis])
+    total = xp.zeros(shape, dtype=g.dtype)
+    picked = tuple(range(axis, axis + indices.ndim))
+    xp.add.at(xp.moveaxis(total, axis, 0), indices, xp.moveaxis(g, picked, tuple(range(indices.ndim))))
+    return total
+
+
+def _places(xp: Any, indices: Any, axis: int) -> tuple[Any, ...]:
+    """The full index of what `indices` picks along `axis`."""
+    grid = xp.ogrid[tuple(slice(n) for n in indices.shape)]
+    return (*grid[:axis], indices, *grid[axis + 1 :])
+
+
+def _gather(xp: Any, x: Any, indices: Any, axis: Any) -> Any:
+    x, indices = xp.asarray(x), xp.asarray(indices)
+    axis = one_axis(axis, x.shape)
+    if indices.ndim != x.ndim or any(b > a for k, (a, b) in enumerate(zip(x.shape, indices.shape, strict=True)) if k != axis):
+        raise OpError(f"`gather` needs an index an element: the indices are {indices.shape}, the array {x.shape}",
+                      "to take whole rows or columns: `take(x, indices, axis)`")  # fmt: skip
+    return x[_places(xp, _indices(xp, "gather", indices, x.shape[axis]), axis)]
+
+
+def _ungather(xp: Any, g: Any, indices: Any, axis: Any, shape: Any) -> Any:
+    g, shape = xp.asarray(g), tuple(shape)
+    axis = one_axis(axis, shape)
+    total = xp.zeros(shape, dtype=g.dtype)
+    xp.add.at(total, _places(xp, _indices(xp, "gather", indices, shape[axis]), axis), g)
+    return total
+
+
+def _scatter_add(xp: Any, x: Any, indices: Any, values: Any) -> Any:
+    x, values = xp.asarray(x), xp.asarray(values)
+    if not x.ndim:
+        raise OpError("`scatter_add` needs an array to add to, not a single number")
+    indices = _indices(xp, "scatter_add", indices, x.shape[0])
+    target = (*indices.shape, *x.shape[1:])
+    if values.ndim > len(target) or any(a not in (1, b) for a, b in zip(values.shape[::-1], target[::-1], strict=False)):
+        raise OpError(f"`scatter_add` adds values of shape {target} here, not {values.shape}")
+    total = xp.array(x, dtype=xp.result_type(x, values))
+    xp.add.at(total, indices, values)
+    return total
+
+
+def _scatter_add_back(m: Any, g: Any, y: Any, x: Any, indices: Any, values: Any) -> Any:
+    return fit(m, m.take(g, indices, axis=0), values)
+
+
+OPS = [
+    # ---- rearranging -----------------------------------------------------------------------------------------------
+    _op("reshape", "x; *shape", "The same elements in another shape; -1 is worked out.",
+        compute=lambda xp, x, shape: xp.reshape(x, _new_shape(xp.shape(x), shape)), vjp=(
+        lambda m, g, y, x, shape: m.reshape(g, shape=x.shape),)),
+    _op("ravel", "x", "All elements in one line.", aliases=("flatten",), compute=lambda xp, x: xp.reshape(x, -1), vjp=(
+        lambda m, g, y, x: m.reshape(g, shape=x.shape),)),
+    _op("transpose", "x; *axes=none", "The axes in another order; reversed without `axes`.", aliases=("permute",),
+        compute=lambda xp, x, axes: xp.transpose(x, _permutation(xp.shape(x), axes)), vjp=(
+        lambda m, g, y, x, axes: m.transpose(g, axes=inverse(list(_permutation(tuple(x.shape), axes)))),)),
+    _op("swapaxes", "x; axis1, axis2", "Two axes exchanged.",
+        compute=lambda xp, x, axis1, axis2: xp.swapaxes(x, one_axis(axis1, xp.shape(x)), one_axis(axis2, xp.shape(x))), vjp=(
+        lambda m, g, y, x, axis1, axis2: m.swapaxes(g, axis1=axis1, axis2=axis2),)),
+    _op("moveaxis", "x; source, destination", "Axes moved to other places.", compute=_moveaxis, vjp=(
+        lambda m, g, y, x, source, destination: m.moveaxis(g, source=destination, destination=source),)),
+    _op("expand_dims", "x; axis", "New axes of size 1.", compute=_expand_dims, vjp=(
+        lambda m, g, y, x, axis: m.reshape(g, shape=x.shape),)),
+    _op("squeeze", "x; axis=none", "Axes of size 1 removed.", compute=_squeeze, vjp=(
+        lambda m, g, y, x, axis: m.reshape(g, shape=x.shape),)),
+    _op("flip", "x; axis=none", "The elements in reverse order.", compute=_flip, aliases=("fliplr", "flipud", "reverse"), vjp=(
+        lambda m, g, y, x, axis: m.flip(g, axis=axis),)),
+    _op("roll", "x; shift, axis=none", "The elements moved round by `shift` places.", compute=_roll, vjp=(_roll_back,)),
+    _op("broadcast_to", "x; shape", "x repeated to a shape that it broadcasts to.", compute=_broadcast_to,
+        result_shape=lambda x, shape: sizes("broadcast_to", shape), vjp=(
+        lambda m, g, y, x, shape: fit(m, g, x),)),
+    _op("sum_to", "x; shape", "x summed to a shape that broadcasts to its own.", internal=True, compute=_sum_to, vjp=(
+        lambda m, g, y, x, shape: m.broadcast_to(g, shape=x.shape),)),
+
+    # ---- joining, cutting, repeating -------------------------------------------------------------------------------
+    _op("concatenate", "*arrays; axis=0", "Arrays joined along an axis.", compute=_concatenate, aliases=("concat", "hstack"),
+        result_shape=_concatenate_shape, vjp=_concatenate_back),
+    _op("stack", "*arrays; axis=0", "Arrays joined along a new axis.", compute=_stack, aliases=("vstack",),
+        result_shape=_stack_shape, vjp=_stack_back),
+    _op("split", "x; sections, axis=0", "A list of parts: that many equal ones, or cut before the given positions.",
+        compute=_split, aliases=("array_split",), vjp=(_split_back,)),
+    _op("tile", "x; reps", "x side by side, that many times along each axis.", result_shape=_tile_shape, vjp=(_tile_back,),
+        compute=lambda xp, x, reps: xp.tile(x, sizes("tile", reps))),
+    _op("repeat", "x; repeats, axis=none", "Each element repeated; all in one line without an axis.",
+        compute=_repeat, result_shape=_repeat_shape, vjp=(_repeat_back,)),
+    _op("pad", 'x; width, mode="constant", value=0', "x with a border; modes are constant, edge, reflect, symmetric, wrap.",
+        compute=_pad, result_shape=_pad_shape, vjp=(_pad_back,)),
+
+    # ---- diagonals -------------------------------------------------------------------------------------------------
+    _op("diag", "x; k=0", "The diagonal of a matrix, or a matrix with this diagonal.", compute=_diag, aliases=("diagonal",),
+        result_shape=_diag_shape, vjp=(_diag_back,)),
+    _op("tril", "x; k=0", "The part on and below the diagonal, 0 elsewhere.", compute=_triangle("tril"), vjp=(
+        lambda m, g, y, x, k: m.tril(g, k=k),)),
+    _op("triu", "x; k=0", "The part on and above the diagonal, 0 elsewhere.", compute=_triangle("triu"), vjp=(
+        lambda m, g, y, x, k: m.triu(g, k=k),)),
+
+    # ---- sorting and picking ---------------------------------------------------------------------------------------
+    _op("sort", "x; axis=-1", "The elements in ascending order.", compute=_sort, saves=("x",),
+        note="equal elements keep their order", vjp=(_sort_back,)),
+    _op("argsort", "x; axis=-1", "The positions that sort the elements; equal ones keep their order.", compute=_argsort,
+        differentiable=False),
+    _op("take", "x, indices; axis=none", "The elements at the indices along an axis; of all in one line without one.",
+        compute=_take, saves=("indices",), result_shape=_take_shape, vjp=(_take_back, None)),
+    _op("gather", "x, indices; axis=-1", "One element along the axis for each index.", compute=_gather, saves=("indices",),
+        aliases=("take_along_axis",), result_shape=lambda x, indices, axis: indices, vjp=(
+        lambda m, g, y, x, indices, axis: m.ungather(g, indices, axis=axis, shape=x.shape), None)),
+    _op("scatter_add", "x, indices, values", "x with the values added at the indices along the first axis.",
+        compute=_scatter_add, saves=("indices",), vjp=(
+        lambda m, g, y, x, indices, values: g, None, _scatter_add_back)),
+    _op("untake", "g, indices; axis, shape", "What belongs to elements taken, added up where they came from.", internal=True,
+        compute=_untake, saves=("indices",), vjp=(
+        lambda m, t, y, g, indices, axis, shape: m.take(t, indices, axis=axis), None)),
+    _op("ungather", "g, indices; axis, shape", "What belongs to elements gathered, added up where they came from.",
+        internal=True, compute=_ungather, saves=("indices",), vjp=(
+        lambda m, t, y, g, indices, axis, shape: m.gather(t, indices, axis=axis), None)),
+]  # fmt: skip
