@@ -1,0 +1,368 @@
+"""Syntax tree to program: what every name means, and every error that can be known before running.
+
+    program = resolve(parse(source), loader)
+
+All errors are raised together, as one GradcliError. Names become slots (`scopes.py`), expressions are resolved in
+`expressions.py`, statements here. What the program is for is worked out in `results.py`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ..diagnostics import GradcliError, Report, Source, Span, did_you_mean, render
+from . import program, syntax
+from .expressions import BUILTINS, CONSTANTS, ExpressionResolver, Frame
+from .flow import Journal
+from .results import result_names
+from .scopes import Event, Scopes
+from .targets import TargetResolver
+
+Loader = Callable[[str, Span, bool], program.Program]  # (path or library's name, where it is imported, is it the library)
+
+TYPES = ("float", "float64", "float32", "int64", "bool", "complex128")
+
+# What this version parses but doesn't run. To add one, remove it here and give it a case.
+NOT_YET: dict[type, str] = {
+    syntax.Tape: "tape",
+    syntax.Watch: "watch",
+    syntax.Pause: "pause",
+    syntax.Record: "record",
+    syntax.ModuleDefinition: "module",
+    syntax.Backward: "backward",
+}
+
+
+def resolve(
+    tree: syntax.Module, source: Source, loader: Loader | None = None, given: frozenset[str] = frozenset(), imported: bool = False
+) -> program.Program:
+    """The program of a syntax tree. `given` are the names set from outside, which matter to an expression file;
+    `imported` drops what an import doesn't run: `expect`, `print` and `output`."""
+    with deep_recursion():
+        resolver = Resolver(tree, source, loader, given, imported)
+        result = resolver.program(tree)
+        resolver.report.raise_errors()
+    return result
+
+
+@contextmanager
+def deep_recursion() -> Iterator[None]:
+    """Room for the deepest tree that the parser lets through: some four frames for each of 400 levels and 200 blocks."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, 10_000))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+class Resolver(TargetResolver):
+    """Resolves the statements of a whole program, in order."""
+
+    def __init__(self, tree: syntax.Module, source: Source, loader: Loader | None, given: frozenset[str], imported: bool) -> None:
+        scopes = Scopes(tree)
+        super().__init__(source, scopes)
+        self._loader = loader
+        self._imported = imported
+        self._declared = Journal()
+        self._outputs = Journal()
+        self._in_expect = False
+        self._is_expression = tree.is_expression and not imported
+        self._inputs: list[tuple[str, Span]] = []
+        if self._is_expression:
+            self._inputs = self._declare_inputs(tree, given)
+        scopes.finish()
+        self._statements: dict[type, Callable[[Any], program.Statement | None]] = {
+            syntax.Declare: self._declare,
+            syntax.Assign: self.assign,
+            syntax.Augment: self.augment,
+            syntax.Update: self.update,
+            syntax.Evaluate: lambda node: program.Evaluate(self.expression(node.value), span=node.span),
+            syntax.If: self._if,
+            syntax.While: self._while,
+            syntax.For: self._for,
+            syntax.Break: lambda node: self._jump(node, "break", program.Break),
+            syntax.Continue: lambda node: self._jump(node, "continue", program.Continue),
+            syntax.Return: self._return,
+            syntax.Define: self._define,
+            syntax.Print: self._print,
+            syntax.Output: self._output,
+            syntax.Expect: self._expect,
+            syntax.ExpectError: self._expect_error,
+            syntax.Import: self._import,
+            **dict.fromkeys(NOT_YET, self._not_yet),
+        }
+
+    # ---- the whole ----
+
+    def program(self, tree: syntax.Module) -> program.Program:
+        top = self.scopes.top
+        head: list[program.Statement] = []
+        for name, span in self._inputs:
+            self.frame.assigned.add(name)
+            head.append(program.Declare("var", top.bindings[name].slot, None, None, None, span=span))
+        names, last = result_names(tree)
+        body: list[program.Statement] = []
+        results: list[tuple[str, program.Expression]] = []
+        for statement in tree.statements:
+            if statement is last:
+                slot = top.add_slot("result")
+                value = self.expression(last.value)
+                body.append(program.Assign(program.NameTarget(slot, span=last.span), value, span=last.span))
+                results.append(("result", program.Read(slot, span=last.span)))
+            else:
+                body += self._resolved(statement)
+        for name in names:
+            value_of = self.read(name, tree.span._replace(start=tree.span.end))
+            if value_of is not None:
+                results.append((name, value_of))
+        slots = {b.name: b.slot for b in sorted(top.bindings.values(), key=lambda b: b.slot.index)}
+        return program.Program(
+            self.source,
+            (*head, *body),
+            top.n_slots,
+            slots,
+            tuple(results),
+            self._is_expression,
+            span=tree.span,
+        )
+
+    def _declare_inputs(self, tree: syntax.Module, given: frozenset[str]) -> list[tuple[str, Span]]:
+        """The free names of an expression file become variables that come from outside."""
+        free: dict[str, int] = {}
+        for scope in (self.scopes.top, *self.scopes.functions.values()):
+            for name, at in scope.uses.items():
+                known = name in BUILTINS or name in CONSTANTS
+                if scope.find(name) is None and (name in given or not known):
+                    free[name] = min(at, free.get(name, at))
+        inputs = [(name, Span(self.source, at, at + len(name))) for name, at in sorted(free.items(), key=lambda item: item[1])]
+        for name, span in inputs:
+            self.scopes.top.bind(name, Event("var", tree, span.start, -1))
+        return inputs
+
+    def block(self, statements: tuple[syntax.Statement, ...]) -> tuple[tuple[program.Statement, ...], bool]:
+        """The statements of a block, and whether its end can be reached."""
+        resolved: list[program.Statement] = []
+        reaches_end = True
+        for statement in statements:
+            resolved += self._resolved(statement)
+            reaches_end = reaches_end and self._reached
+            self._reached = True
+        return tuple(resolved), reaches_end
+
+    _reached = True  # whether the statement resolved last can be left at its end
+
+    def _resolved(self, statement: syntax.Statement) -> list[program.Statement]:
+        result = self._statements[type(statement)](statement)
+        return [] if result is None else [result]
+
+    def _not_yet(self, node: Any) -> None:
+        self.not_yet(NOT_YET[type(node)], node.span)
+
+    def not_yet(self, word: str, span: Span) -> None:
+        at = span._replace(end=span.start + len(word))
+        self.report.add("E299", f"`{word}` is not part of this version yet", at)
+
+    # ---- declarations ----
+
+    def _declare(self, node: syntax.Declare) -> program.Statement:
+        name = node.name.name
+        value, domain = self.optional(node.value), None
+        if node.domain is not None:
+            low, high = self.expression(node.domain.low), self.expression(node.domain.high)
+            domain = program.Domain(low, high, span=node.domain.span)
+        if self.frame.parent is not None:
+            self.report.add("E210", f"`{node.kind}` stands at the top level or in a module", node.span, help=f"write `{name} = …`")
+        elif name in self._declared:
+            first = next(e for e in self.scopes.top.bindings[name].events if isinstance(e.node, syntax.Declare))
+            line = self.source.position(first.start)[0]
+            self.report.add(
+                "E211",
+                f"`{name}` is declared twice",
+                node.name.span,
+                label=f"first on line {line}",
+                help="a variable is updated with `:=`" if node.kind != "const" else "",
+            )
+        self._declared.add(name)
+        slot = self.bound(node.name)
+        return program.Declare(node.kind, slot, value, self._type(node.type), domain, span=node.span)
+
+    def _type(self, node: syntax.TypeSpec | None) -> program.TypeSpec | None:
+        if node is None:
+            return None
+        if node.dtype not in TYPES:
+            help = did_you_mean(node.dtype, TYPES) or f"the types are {', '.join(TYPES)}"
+            self.report.add("E214", f"unknown type `{node.dtype}`", node.span, help=help)
+        return program.TypeSpec(node.dtype, ... if node.shape == "..." else node.shape, span=node.span)
+
+    def _import(self, node: syntax.Import) -> program.Statement | None:
+        if self.frame.parent is not None:
+            self.report.add("E210", "`import` stands at the top level", node.span)
+        slot = self.bound(node.alias)
+        if self._loader is None:
+            self.report.add("E220", "imports are not possible here", node.span)
+            return None
+        try:
+            imported = self._loader(node.path, node.span, node.library)
+        except GradcliError as error:
+            self.report.diagnostics += error.diagnostics
+            return None
+        self.imports[id(node)] = imported
+        return program.Import(slot, imported, span=node.span)
+
+    def _define(self, node: syntax.Define) -> program.Statement:
+        if node.opaque:
+            self.not_yet("opaque", node.span)
+        if node.rule is not None:
+            self.not_yet("backward", node.rule.span)
+        value = program.FunctionLiteral(self.function(node.name.name, node), span=node.span)
+        target = program.NameTarget(self.bound(node.name), span=node.name.span)
+        return program.Assign(target, value, span=node.span)
+
+    def function(self, name: str, node: syntax.Function | syntax.Define) -> program.Function:
+        scope, outer = self.scopes.functions[id(node)], self.frame
+        defaults = [self.optional(parameter.default) for parameter in node.parameters]
+        assigned_outside = frozenset(captured for captured in scope.captures if outer.is_assigned(captured))
+        self.frame = Frame(scope, outer, assigned_outside=assigned_outside)
+        parameters: list[program.FunctionParameter] = []
+        for parameter, default in zip(node.parameters, defaults, strict=True):
+            if parameter.name.name in self.frame.assigned:
+                self.report.add("E206", f"the parameter `{parameter.name.name}` stands twice", parameter.name.span)
+            self.frame.assigned.add(parameter.name.name)
+            slot = scope.bindings[parameter.name.name].slot
+            parameters.append(program.FunctionParameter(slot, default, parameter.span))
+        if isinstance(node.body, syntax.Block):
+            body, _ = self.block(node.body.statements)
+        else:
+            body = (program.Return(self.expression(node.body), span=node.body.span),)
+        self.frame = outer
+        captures = tuple((self.slot_of(captured), own) for captured, own in scope.captures.items())
+        itself = None if scope.itself is None else scope.itself.slot
+        return program.Function(name, tuple(parameters), body, scope.n_slots, captures, itself, span=node.span)
+
+    # ---- control flow ----
+
+    def _if(self, node: syntax.If) -> program.Statement:
+        journals = (self.frame.assigned, self._declared, self._outputs)
+        marks = [journal.mark() for journal in journals]
+        surely: set[str] | None = None  # assigned in every branch whose end can be reached
+        perhaps: list[list[str]] = [[], []]
+        branches: list[tuple[program.Expression, tuple[program.Statement, ...]]] = []
+        otherwise: tuple[program.Statement, ...] = ()
+        bodies: list[tuple[syntax.Expression | None, tuple[syntax.Statement, ...]]]
+        bodies = [(branch.condition, branch.body.statements) for branch in node.branches]
+        bodies.append((None, node.otherwise.statements if node.otherwise is not None else ()))
+        for condition, statements in bodies:
+            test = self.optional(condition)
+            body, reaches_end = self.block(statements)
+            added, *others = [journal.rewind(mark) for journal, mark in zip(journals, marks, strict=True)]
+            if reaches_end:
+                surely = set(added) if surely is None else surely & set(added)
+            for names, more in zip(perhaps, others, strict=True):
+                names += more
+            if test is None:
+                otherwise = body
+            else:
+                branches.append((test, body))
+        self._reached = surely is not None
+        for journal, added in zip(journals, ((surely or ()), *perhaps), strict=True):
+            for name in added:
+                journal.add(name)
+        return program.If(tuple(branches), otherwise, span=node.span)
+
+    def _while(self, node: syntax.While) -> program.Statement:
+        with self._loop(node.span):
+            condition = self.expression(node.condition)
+            body, _ = self.block(node.body.statements)
+        return program.While(condition, body, span=node.span)
+
+    def _for(self, node: syntax.For) -> program.Statement:
+        iterable = self.expression(node.iterable)
+        with self._loop(node.span):
+            target: program.Target
+            targets = tuple(program.NameTarget(self.bound(name), span=name.span) for name in node.names)
+            if len(targets) == 1:
+                target = targets[0]
+            else:
+                target = program.ListTarget(targets, span=node.names[0].span.to(node.names[-1].span))
+            body, _ = self.block(node.body.statements)
+        return program.For(target, iterable, body, span=node.span)
+
+    @contextmanager
+    def _loop(self, span: Span) -> Iterator[None]:
+        """The body of a loop: it may not run at all, and what it assigns may be there when it begins again."""
+        frame, mark, loop_end = self.frame, self.frame.assigned.mark(), self.frame.loop_end
+        frame.loops += 1
+        frame.loop_end = max(loop_end, span.end)
+        yield
+        frame.loops -= 1
+        frame.loop_end = loop_end
+        frame.assigned.rewind(mark)
+
+    def _jump(self, node: Any, word: str, make: Any) -> program.Statement:
+        if not self.frame.loops:
+            self.report.add("E204", f"`{word}` outside a loop", node.span)
+        self._reached = False
+        result: program.Statement = make(span=node.span)
+        return result
+
+    def _return(self, node: syntax.Return) -> program.Statement:
+        if self.frame.parent is None:
+            at = node.span._replace(end=node.span.start + len("return"))
+            self.report.add("E205", "`return` outside a function", at, help="`output` names what a program is for")
+        value = self.optional(node.value)
+        self._reached = False
+        return program.Return(value, span=node.span)
+
+    # ---- what a program says ----
+
+    def _print(self, node: syntax.Print) -> program.Statement | None:
+        if self._imported and self.frame.parent is None:
+            return None
+        return program.Print(tuple([self.expression(item) for item in node.items]), span=node.span)
+
+    def _output(self, node: syntax.Output) -> program.Statement | None:
+        if self._imported:
+            return None
+        if self.frame.parent is not None or self.frame.loops or self._in_expect:
+            where = "a function" if self.frame.parent is not None else "a loop" if self.frame.loops else "`expect error`"
+            at = node.span._replace(end=node.span.start + len("output"))
+            self.report.add("E212", f"`output` inside {where}", at, help="it stands at the top level, also inside `if`")
+        items: list[tuple[str, program.Expression]] = []
+        for item in node.items:
+            label = node.name or item
+            name = label.name if isinstance(label, syntax.Name) else " ".join(item.span.text.split())
+            if name in self._outputs:
+                self.report.add("E213", f"there are two outputs `{name}`", label.span, help="name one: `output other = …`")
+            self._outputs.add(name)
+            items.append((name, self.expression(item)))
+        return program.Output(tuple(items), span=node.span)
+
+    def _expect(self, node: syntax.Expect) -> program.Statement | None:
+        if self._imported and self.frame.parent is None:
+            return None
+        value, close_to = self.expression(node.value), self.optional(node.close_to)
+        options: list[tuple[str, program.Expression]] = []
+        for option in node.options:
+            if option.keyword not in ("rtol", "atol"):
+                self.report.add("E202", "`within` takes `rtol = …` and `atol = …`", option.span)
+            options.append((option.keyword, self.expression(option.value)))
+        return program.Expect(value, close_to, tuple(options), span=node.span)
+
+    def _expect_error(self, node: syntax.ExpectError) -> program.Statement | None:
+        """What the resolver finds in the block is the failure that the block is expected to have."""
+        if self._imported and self.frame.parent is None:
+            return None
+        report, self.report = self.report, Report()
+        outside, self._in_expect = self._in_expect, True
+        journals = (self.frame.assigned, self._declared)
+        marks = [journal.mark() for journal in journals]
+        body, _ = self.block(node.body.statements)
+        for journal, mark in zip(journals, marks, strict=True):
+            journal.rewind(mark)
+        found = "\n".join(render(diagnostic) for diagnostic in self.report.diagnostics)
+        self.report, self._in_expect = report, outside
+        return program.ExpectError(node.message, () if found else body, found, span=node.span)
