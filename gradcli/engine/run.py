@@ -26,11 +26,12 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """One `expect` that was executed."""
+    """One `expect` that was executed; `diagnostic` shows a failed one in the source."""
 
     line: int
     passed: bool
     message: str = ""
+    diagnostic: Diagnostic | None = None
 
 
 class Run:
@@ -39,13 +40,14 @@ class Run:
     inputs     values from outside by declared name
     declared   the variables, in order of declaration
     replaced   top-level names whose variable was replaced by a plain value: the variable, and where
+    unconnected  gradients that came out unconnected: target, source, place, the source's name
     sizes      named sizes of declared shapes: the size, and where it was first given
     draws      calls of random builtins so far: with the seed, the whole state of the generator
     """
 
     __slots__ = (
         "_free_memory", "backend", "declared", "depth", "diagnostics", "draws", "expectations", "imports", "inputs", "outputs",
-        "printed", "replaced", "settings", "sizes", "steps", "trace", "used_inputs",
+        "printed", "replaced", "settings", "sizes", "steps", "trace", "unconnected", "used_inputs",
     )  # fmt: skip
 
     def __init__(self, settings: Settings, inputs: Mapping[str, Any], keeps_all: bool = False) -> None:
@@ -62,6 +64,7 @@ class Run:
         self.replaced: dict[str, tuple[Any, Span]] = {}
         self.sizes: dict[str, tuple[int, Span]] = {}
         self.imports: dict[int, Any] = {}
+        self.unconnected: list[tuple[Any, Any, Span, str]] = []
         self.draws = 0
         self.steps = 0
         self.depth = 0

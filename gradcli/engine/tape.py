@@ -121,7 +121,7 @@ class Trace:
     operation on anything declared is recorded, active or not, so that `reasons.py` can tell where a chain breaks.
     """
 
-    __slots__ = ("calls", "keeps_all", "leaves", "limit", "number", "segment", "swept", "watched")
+    __slots__ = ("calls", "keeps_all", "leaves", "limit", "number", "segment", "states", "swept", "watched")
 
     def __init__(self, keeps_all: bool = False) -> None:
         self.leaves = Segment(self, -(2**62))
@@ -131,6 +131,7 @@ class Trace:
         self.keeps_all = keeps_all
         self.watched: set[int] = set()  # the leaves that are watched
         self.calls: Any = None  # the chain of calls being executed: (call site, outer chain)
+        self.states: dict[int, list[tuple[Traced, Span]]] = {}  # by variable, what its states were made of; if all is kept
         self.swept = False  # whether any record was made by a sweep
 
     def leaf(self, primal: Any, number: int | None = None) -> Traced:
@@ -213,6 +214,6 @@ def reachable(targets: list[Segment], oldest: int) -> list[Segment]:
 # A record is (site, in0, in1, a, b, y), six entries of the segment's flat list: 48 bytes, and what the rule saves.
 #   in0, in1   the numbers of the active operands (in1 None for one); in0 is a tuple of numbers for three or more
 #   a, b       narrow records (elementwise ops of one or two operands): the operands' primals. Wide records: the tuple of
-#              all operands' primals, and the dict of options. `getitem` has the operand's Blank and the index.
+#              all operands' primals, and the dict of options (an index alone stands for itself).
 #   y          the result's primal
 # What the rule doesn't read is a `Blank` where it is an array, so that memory follows what is needed.

@@ -1,0 +1,132 @@
+"""The builtins that need the engine: containers here, derivatives in `derivatives.py`. The table has their signatures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..diagnostics import Span
+from ..ops import OPS
+from .apply import to_array
+from .backends import shape_of
+from .derivatives import detach, grad, hessian, hvp, jacobian, jvp, vjp
+from .indexing import read_index
+from .run import Run
+from .tape import Site, primal
+from .values import List, describe, read
+
+GETITEM = OPS["getitem"]
+
+
+def iterate(run: Run, value: Any, span: Span) -> Iterator[Any]:
+    """What `for` takes from a value: elements of a list, rows of an array, keys of a dict."""
+    value = read(value)
+    if type(value) is range:
+        return iter(value)
+    inner = primal(value)
+    if type(inner) is List:
+        return iter(inner.items)
+    if type(inner) is dict:
+        return iter(list(inner))
+    if shape_of(inner):
+        if type(value) is not tuple and inner.ndim == 1 and inner.dtype.char in "dl?D":
+            return iter(inner.tolist())
+        site = Site(GETITEM, span)
+        return (read_index(run, site, value, (i,)) for i in range(inner.shape[0]))
+    run.fail("E319", f"{describe(value)} has no elements to go through", span, help="use `range(n)`, a list or an array")
+
+
+def rows(run: Run, site: Site, value: Any) -> list[Any]:
+    """The operands of a variadic builtin that was given one list of them (or one array, for its rows)."""
+    value = read(value)
+    inner = primal(value)
+    if type(inner) is List or shape_of(inner):
+        return list(iterate(run, value, site.span))
+    return [value]
+
+
+def bounds(run: Run, site: Site, operands: list[Any]) -> range:
+    """The ints that `range` stands for. Raises GradcliError for anything but one to three ints."""
+    numbers = [primal(read(o)) for o in operands]
+    for number in numbers:
+        if type(number) is not int:
+            run.fail("E311", f"`range` takes ints, and this is {describe(number)}", site.span, help="convert with `int64(…)`")
+    if len(numbers) > 3:
+        run.fail("E308", f"`range` takes 1 to 3 ints, {len(numbers)} given", site.span)
+    if len(numbers) == 3 and numbers[2] == 0:
+        run.fail("E311", "the step of `range` is 0", site.span)
+    return range(*numbers)
+
+
+def side_by_side(run: Run, site: Site, operands: list[Any]) -> Iterator[List]:
+    sequences = [_sequence(run, o, site.span) for o in operands]
+    return (List(list(items)) for items in zip(*sequences, strict=False))
+
+
+def numbered(run: Run, site: Site, operands: list[Any]) -> Iterator[List]:
+    return (List([k, item]) for k, item in enumerate(_sequence(run, operands[0], site.span)))
+
+
+def _sequence(run: Run, value: Any, span: Span) -> Iterator[Any]:
+    return iterate(run, value, span)
+
+
+# `for` reads these as they come; anywhere else they are lists.
+LAZY: dict[str, Callable[[Run, Site, list[Any]], Any]] = {"range": bounds, "zip": side_by_side, "enumerate": numbered}
+
+
+def _listed(name: str) -> Callable[..., List]:
+    def implementation(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> List:
+        values = LAZY[name](run, site, operands)
+        if type(values) is range:
+            run.verify_allocation(8 * len(values), f"a list of {len(values)}", site.span)
+        return List(list(values))
+
+    return implementation
+
+
+def _len(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> int:
+    value = primal(read(operands[0]))
+    if type(value) in (List, dict, str):
+        return len(value)
+    if shape_of(value):
+        return int(value.shape[0])
+    run.fail("E301", f"{describe(value)} has no length", site.span)
+
+
+def _append(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> List:
+    value = primal(read(operands[0]))
+    if type(value) is not List:
+        run.fail("E301", f"`append` takes a list, and this is {describe(value)}", site.span, help="`concatenate` joins arrays")
+    return value.append(operands[1])
+
+
+def _array(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> Any:
+    value = read(operands[0])
+    if type(value) is List:
+        return to_array(run, site, value)
+    if shape_of(primal(value)) or type(primal(value)) in (float, int, bool, complex):
+        return value
+    run.fail("E301", f"`array` takes a list of numbers, and this is {describe(value)}", site.span)
+
+
+IMPLEMENTATIONS: dict[str, Callable[[Run, Site, list[Any], dict[str, Any]], Any]] = {
+    "range": _listed("range"),
+    "zip": _listed("zip"),
+    "enumerate": _listed("enumerate"),
+    "len": _len,
+    "append": _append,
+    "array": _array,
+    "detach": detach,
+    "stop_gradient": detach,
+    "grad": grad,
+    "jacobian": jacobian,
+    "hessian": hessian,
+    "hvp": hvp,
+    "vjp": vjp,
+    "jvp": jvp,
+}
+
+
+def public_names() -> list[str]:
+    return [name for name, op in OPS.items() if not op.internal]

@@ -1,0 +1,266 @@
+"""Functions and calls: of the program's own functions, of builtins, and of builtins that need the engine itself."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from ..diagnostics import CallSite, GradcliError, Span, did_you_mean
+from ..lang import program
+from ..ops.op import BindingError, Op
+from . import builtins, indexing
+from .apply import apply
+from .compiler import Closure, Compiler
+from .run import MAX_DEPTH, Run
+from .tape import Site, primal
+from .values import FRAME_HEAD, UNSET, Cell, Code, Function, List, Namespace, describe, plain, read
+
+# ---- functions of the program ------------------------------------------------------------------------------------------
+
+
+def compile_function(c: Compiler, node: program.Function) -> Closure:
+    """The closure that makes a function value: its code is compiled once, its cells and defaults are taken each time."""
+    from .expressions import compile_expression
+
+    code = _compile_code(c, node)
+    sources = [outer.index + FRAME_HEAD for outer, _ in node.captures]
+    defaults = [None if p.default is None else compile_expression(c, p.default) for p in node.parameters]
+
+    def make(frame: list[Any]) -> Function:
+        return Function(code, [frame[k] for k in sources], [UNSET if d is None else d(frame) for d in defaults])
+
+    return make
+
+
+def _compile_code(c: Compiler, node: program.Function) -> Code:
+    from .statements import compile_body
+
+    code = Code()
+    code.name, code.node = node.name, node
+    code.parameters = [(p.slot.name, p.slot.index + FRAME_HEAD, p.slot.cell) for p in node.parameters]
+    code.captured = [own.index + FRAME_HEAD for _, own in node.captures]
+    code.self_slot = node.self_slot.index + FRAME_HEAD if node.self_slot else 0
+    code.template = [None] * FRAME_HEAD + [UNSET] * node.n_slots
+    own = set(code.captured)
+    code.shared = [k + FRAME_HEAD for k in own_cells(node.body, node.parameters) if k + FRAME_HEAD not in own]
+    code.body = compile_body(c, node.body)
+    return code
+
+
+def own_cells(body: Any, parameters: tuple[program.FunctionParameter, ...] = ()) -> set[int]:
+    """The slots of a frame that hold cells, as the nodes of its body mention them (inner functions have their own frames)."""
+    found = {p.slot.index for p in parameters if p.slot.cell}
+    pending: list[Any] = list(body)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, program.Slot):
+            if node.cell:
+                found.add(node.index)
+        elif isinstance(node, program.Function):
+            found.update(outer.index for outer, _ in node.captures)
+            pending.extend(p.default for p in node.parameters)
+        elif isinstance(node, program.Node | program.Argument):
+            pending.extend(getattr(node, name) for name in node.__dataclass_fields__ if name != "span")
+        elif isinstance(node, tuple) and not isinstance(node, Span):
+            pending.extend(node)
+    return found
+
+
+def call_function(run: Run, function: Function, arguments: list[Any], keywords: dict[str, Any], site: Site) -> Any:
+    """Calls a function of the program. Raises GradcliError with this call added to the calls that led to it."""
+    code = function.code
+    frame = code.template.copy()
+    frame[0] = run
+    _bind(run, function, frame, arguments, keywords, site.span)
+    for k in code.shared:
+        frame[k] = Cell([frame[k]])
+    for k, cell in zip(code.captured, function.cells, strict=True):
+        frame[k] = cell
+    if code.self_slot:
+        frame[code.self_slot] = function
+    run.depth += 1
+    if run.depth > MAX_DEPTH:
+        run.depth = 0
+        run.fail("E406", f"`{code.name or 'fn'}` calls itself too deep", site.span, f"{MAX_DEPTH} calls are inside each other")
+    trace = run.trace
+    calls = trace.calls
+    trace.enter((site, code.name, calls))
+    try:
+        return code.body(frame)
+    except GradcliError as error:
+        call = CallSite(code.name or "fn", site.span)
+        error.diagnostics[:] = [replace(d, calls=(*d.calls, call)) for d in error.diagnostics]
+        raise
+    finally:
+        run.depth -= 1
+        trace.enter(calls)
+
+
+def _bind(run: Run, function: Function, frame: list[Any], arguments: list[Any], keywords: dict[str, Any], span: Span) -> None:
+    parameters = function.code.parameters
+    n = len(arguments)
+    if n == len(parameters) and not keywords:
+        for (_, k, _), value in zip(parameters, arguments, strict=True):
+            frame[k] = value
+        return
+    name = function.name or "fn"
+    if n > len(parameters):
+        run.fail("E308", f"`{name}` takes {len(parameters)} arguments, and {n} are given", span)
+    for keyword in keywords:
+        position = next((i for i, p in enumerate(parameters) if p[0] == keyword), None)
+        if position is None:
+            help = did_you_mean(keyword, [p[0] for p in parameters])
+            run.fail("E308", f"`{name}` has no parameter `{keyword}`", span, help=help)
+        if position < n:
+            run.fail("E308", f"`{name}` got `{keyword}` twice, by position and by keyword", span)
+    missing = []
+    for i, (parameter, k, _) in enumerate(parameters):
+        value = arguments[i] if i < n else keywords.get(parameter, function.defaults[i])
+        if value is UNSET:
+            missing.append(f"`{parameter}`")
+        frame[k] = value
+    if missing:
+        run.fail("E308", f"`{name}` needs {' and '.join(missing)}", span)
+
+
+# ---- calls -----------------------------------------------------------------------------------------------------------
+
+
+def compile_arguments(c: Compiler, arguments: tuple[program.Argument, ...]) -> tuple[list[Closure], list[tuple[str, Closure]]]:
+    from .expressions import compile_expression
+
+    positional = [compile_expression(c, a.value) for a in arguments if not a.keyword]
+    return positional, [(a.keyword, compile_expression(c, a.value)) for a in arguments if a.keyword]
+
+
+def compile_call(c: Compiler, node: program.Call) -> Closure:
+    from .expressions import compile_expression
+
+    callee = compile_expression(c, node.callee)
+    positional, keywords = compile_arguments(c, node.arguments)
+    site = Site(_CALL, node.span)
+
+    def call(frame: list[Any]) -> Any:
+        function = callee(frame)
+        arguments = [a(frame) for a in positional]
+        given = {name: value(frame) for name, value in keywords} if keywords else {}
+        if type(function) is Function:
+            return call_function(frame[0], function, arguments, given, site)
+        return call_value(frame[0], function, arguments, given, site)
+
+    return call
+
+
+def call_value(run: Run, callee: Any, arguments: list[Any], keywords: dict[str, Any], site: Site) -> Any:
+    """Calls any value: a function of the program, or a builtin. Raises GradcliError (E308) for anything else."""
+    if type(callee) is Function:
+        return call_function(run, callee, arguments, keywords, site)
+    if isinstance(callee, Op):
+        return call_op(run, callee, arguments, keywords, site.span)
+    run.fail("E308", f"{describe(callee)} is not a function", site.span, help="only functions can be called")
+
+
+def call_op(run: Run, op: Op, arguments: list[Any], keywords: dict[str, Any], span: Span) -> Any:
+    """Calls a builtin that is only known when the program runs: bound to its signature here."""
+    try:
+        slots, options = op.signature.bind(op.name, len(arguments), list(keywords))
+    except BindingError as error:
+        run.fail("E308", error.message, span, help=error.help)
+
+    def pick(slot: int | str | None, default: Any) -> Any:
+        return default if slot is None else arguments[slot] if isinstance(slot, int) else keywords[slot]
+
+    defaults = [p.default for p in op.signature.operands] if not op.signature.variadic else [None] * len(slots)
+    operands = [pick(slot, default) for slot, default in zip(slots, defaults, strict=True)]
+    given = {name: pick(slot, None) for name, slot in options.items()}
+    return run_op(run, Site(op, span), operands, given)
+
+
+def run_op(run: Run, site: Site, operands: list[Any], given: dict[str, Any]) -> Any:
+    """A builtin on its bound arguments, whichever kind of entry it is."""
+    op = site.op
+    if op.engine:
+        options = {p.name: p.default for p in op.signature.options}
+        options.update(given)
+        return builtins.IMPLEMENTATIONS[op.name](run, site, operands, options)
+    options = {p.name: p.default for p in op.signature.options}
+    options.update((name, plain(value)) for name, value in given.items())
+    if op.signature.variadic and len(operands) == 1:
+        operands = builtins.rows(run, site, operands[0])
+    return apply(run, site, tuple(operands), options)
+
+
+# ---- builtins in place -------------------------------------------------------------------------------------------------
+
+
+def compile_structural(c: Compiler, node: program.Apply, site: Site, operands: list[Closure | None]) -> Closure:
+    """A call of a builtin whose arguments the resolver has bound."""
+    from .expressions import compile_expression
+
+    options = [(name, compile_expression(c, value)) for name, value in node.options]
+    parameters = node.op.signature.operands
+    fixed: list[Closure] = []
+    for k, operand in enumerate(operands):
+        default = parameters[k].default if k < len(parameters) else None
+        fixed.append(operand if operand is not None else lambda frame, default=default: default)
+    return lambda frame: run_op(
+        frame[0], site, [operand(frame) for operand in fixed], {name: value(frame) for name, value in options}
+    )  # fmt: skip
+
+
+def compile_engine_call(c: Compiler, node: program.Apply) -> Closure:
+    """A builtin that needs the engine: its operands come as they are, variables unread."""
+    from .expressions import compile_expression
+
+    implementation = builtins.IMPLEMENTATIONS[node.op.name]
+    site = Site(node.op, node.span)
+    defaults = [p.default for p in node.op.signature.operands]
+    operands = [None if o is None else compile_expression(c, o) for o in node.operands]
+    defaults += [None] * (len(operands) - len(defaults))
+    given = [(name, compile_expression(c, value)) for name, value in node.options]
+    base = {p.name: p.default for p in node.op.signature.options}
+
+    def call(frame: list[Any]) -> Any:
+        options = dict(base)
+        for name, value in given:
+            options[name] = value(frame)
+        values = [default if o is None else o(frame) for o, default in zip(operands, defaults, strict=True)]
+        return implementation(frame[0], site, values, options)
+
+    return call
+
+
+# ---- method calls ------------------------------------------------------------------------------------------------------
+
+
+def compile_method_call(c: Compiler, node: program.MethodCall) -> Closure:
+    from .expressions import compile_expression
+
+    receiver = compile_expression(c, node.receiver)
+    positional, keywords = compile_arguments(c, node.arguments)
+    function = None if node.function is None else compile_expression(c, node.function)
+    site, name = Site(_CALL, node.span), node.name
+
+    def call(frame: list[Any]) -> Any:
+        run = frame[0]
+        value = receiver(frame)
+        arguments = [a(frame) for a in positional]
+        given = {keyword: argument(frame) for keyword, argument in keywords}
+        if type(value) in (dict, Namespace):
+            return call_value(run, indexing.member(run, value, name, node.span), arguments, given, site)
+        callee = function(frame) if function is not None else UNSET
+        if callee is UNSET and node.op is None:
+            run.fail("E309", f"there is no function `{name}`", node.span, help=did_you_mean(name, builtins.public_names()))
+        if callee is UNSET:
+            callee = node.op
+        return call_value(run, callee, [value, *arguments], given, site)
+
+    return call
+
+
+_CALL = Op("call", "*arguments", "A call of a function.", internal=True, engine=True)
+
+sys.setrecursionlimit(max(sys.getrecursionlimit(), 100 * MAX_DEPTH))
+

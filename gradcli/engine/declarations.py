@@ -1,0 +1,239 @@
+"""Declarations: `var`, `frozen`, `const`, their values from outside, their declared types; and `:=`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..diagnostics import Diagnostic, GradcliError
+from ..lang import program
+from ..ops import OPS
+from .apply import apply, plain_array
+from .backends import INT_MAX, INT_MIN, dtype_name, shape_of
+from .compiler import Compiler
+from .expressions import compile_expression, compile_value
+from .indexing import compile_items
+from .run import Run
+from .tape import Site, primal
+from .values import FRAME_HEAD, UNSET, List, Variable, describe, read, show_shape
+
+SETITEM, STATE = OPS["setitem"], OPS["detach"]
+_KINDS = {"float64": "f", "float32": "f", "int64": "i", "bool": "b", "complex128": "c"}
+
+
+def compile_declare(c: Compiler, node: program.Declare) -> Callable[[list[Any]], None]:
+    k, name, cell = node.slot.index + FRAME_HEAD, node.slot.name, node.slot.cell
+    value = None if node.value is None else compile_expression(c, node.value)
+    path = c.prefix + name
+
+    def declare(frame: list[Any]) -> None:
+        run = frame[0]
+        state = None if value is None else _own(run, value(frame), node)
+        if state is not None and node.type is not None:
+            state = _typed(run, state, node.type, node, "E313")
+        if path in run.inputs:
+            state = from_outside(run, path, run.inputs[path], state, node)
+        elif value is None:
+            run.fail(
+                "E004", f"`{path}` has no value", node.span, "it must come from outside",
+                f"give it with `--set {path}=…` or `--inputs FILE`, or write `{node.kind} {name} = …`",
+            )  # fmt: skip
+        variable: Any = Variable(path, node.kind, node.span, state)
+        if node.kind == "const" and not run.trace.keeps_all:
+            variable = state
+        else:
+            variable.attach(run)
+            run.declared.append(variable)
+        if cell:
+            frame[k][0] = variable
+        else:
+            frame[k] = variable
+
+    return declare
+
+
+def _own(run: Run, value: Any, node: program.Declare) -> Any:
+    """A declared value: no history, and an array where it was a list of numbers."""
+    value = primal(read(value))
+    if type(value) is List and not _holds_things(value):
+        return plain_array(run, value, lambda m, h: run.fail("E302", m, node.span, help=h))
+    return value
+
+
+def _holds_things(value: List) -> bool:
+    """Whether a list holds anything but numbers, so that it stays a list (of variables, strings, …)."""
+    return any(
+        type(i) in (Variable, str, dict) or i is None or callable(i) or (type(i) is List and _holds_things(i)) for i in value.items
+    )
+
+
+# ---- declared types --------------------------------------------------------------------------------------------------
+
+
+def _dtype_of(run: Run, spec: program.TypeSpec) -> str:
+    return run.settings.dtype if spec.dtype == "float" else spec.dtype
+
+
+def _typed(run: Run, value: Any, spec: program.TypeSpec, node: program.Declare, code: str) -> Any:
+    """The value with its declared dtype. Raises GradcliError where dtype or shape don't fit."""
+    dtype = _dtype_of(run, spec)
+    if not (type(value) in (int, float, bool, complex) or hasattr(value, "dtype")):
+        run.fail(code, f"`{node.slot.name}` is declared {dtype}, and the value is {describe(value)}", node.span)
+    kind = "i" if type(value) is int else "b" if type(value) is bool else "c" if type(value) is complex else "f"
+    kind = value.dtype.kind if hasattr(value, "dtype") else kind
+    if "bifc".index(kind) > "bifc".index(_KINDS[dtype]) or (dtype == "bool" and kind != "b"):
+        run.fail(code, f"`{node.slot.name}` is declared {dtype}, and the value is {describe(value)}", node.span)
+    _verify_shape(run, shape_of(value), spec, node, code)
+    return cast(run, value, dtype)
+
+
+def _verify_shape(run: Run, shape: tuple[int, ...], spec: program.TypeSpec, node: program.Declare, code: str) -> None:
+    if spec.shape is ...:
+        return
+    declared = spec.shape or ()
+    name = node.slot.name
+    text = f"({', '.join('_' if n is None else str(n) for n in declared)}{',' if len(declared) == 1 else ''})"
+    if len(declared) != len(shape):
+        run.fail(code, f"`{name}` is declared with shape {text}, and the value has {show_shape(shape)}", node.span)
+    for wanted, n in zip(declared, shape, strict=True):
+        if isinstance(wanted, str):
+            first = run.sizes.setdefault(wanted, (n, node.span))
+            if first[0] != n:
+                run.fail(
+                    code, f"`{wanted}` is {n} in the shape {show_shape(shape)} of `{name}`, and {first[0]} elsewhere", node.span,
+                    help=f"`{wanted}` got its size at {first[1]}",
+                )  # fmt: skip
+        elif wanted is not None and wanted != n:
+            run.fail(code, f"`{name}` is declared with shape {text}, and the value has {show_shape(shape)}", node.span)
+
+
+def cast(run: Run, value: Any, dtype: str) -> Any:
+    """A number or array in a dtype that can hold it."""
+    if shape_of(value):
+        return value.astype(dtype)
+    if dtype == "float32":
+        return run.backend.xp.float32(value)
+    scalar = {"float64": float, "int64": int, "bool": bool, "complex128": complex}[dtype](value)
+    return scalar
+
+
+# ---- from outside ----------------------------------------------------------------------------------------------------
+
+
+def from_outside(run: Run, name: str, given: Any, inside: Any, node: program.Declare) -> Any:
+    """A value from outside as the declaration wants it: of the declared dtype, or of that of the value in the program,
+    or with ints made floats where neither says. Raises GradcliError (E005) for what doesn't fit."""
+    run.used_inputs.add(name)
+
+    def fail(message: str, help: str = "") -> Any:
+        raise GradcliError(Diagnostic("E005", f"the value given for `{name}` doesn't fit: {message}", node.span, help=help))
+
+    if isinstance(given, str) and given in ("nan", "inf", "-inf") and not isinstance(inside, str):
+        given = float(given)
+    if isinstance(given, str) or given is None or isinstance(given, dict):
+        if isinstance(given, str) and (isinstance(inside, str) or (inside is None and node.type is None)):
+            return given
+        return fail(f"it is {describe(given)}", "give a number, or a list of numbers")
+    if isinstance(given, list):
+        given = plain_array(run, _as_lists(given), lambda m, h: fail(m, h))
+    if type(given) is int and not INT_MIN <= given <= INT_MAX:
+        return fail("it doesn't fit into 64 bits", "write a float, such as `1e20`")
+    if hasattr(given, "dtype"):
+        if given.dtype.kind not in "biufc":
+            return fail(f"its dtype is {given.dtype}", "arrays hold numbers only")
+        given = run.backend.settle(run.backend.xp.asarray(given))
+    if node.type is not None:
+        return _typed(run, given, node.type, node, "E005")
+    kind = dtype_name(given)
+    if inside is None:
+        return given if kind in ("bool", "complex128") else cast(run, given, run.settings.dtype)
+    if not (type(inside) in (int, float, bool, complex) or hasattr(inside, "dtype")):
+        return given if kind in ("bool", "complex128") else cast(run, given, run.settings.dtype)
+    wanted = dtype_name(inside)
+    order = ["bool", "int64", "float32", "float64", "complex128"]
+    if order.index(kind) > order.index(wanted) and not (kind == "float64" and wanted == "float32"):
+        return fail(f"it is {describe(given)}, and the program's value is {describe(inside)}", _widen(name, wanted))
+    return cast(run, given, wanted)
+
+
+def _widen(name: str, wanted: str) -> str:
+    return f"write a float in the program, such as `{name} = 1.0`, if it can be one" if wanted == "int64" else ""
+
+
+def _as_lists(items: list[Any]) -> List:
+    """A nested Python list as the language's; "nan" and "inf" among it are numbers."""
+    numbers = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
+    return List([_as_lists(i) if isinstance(i, list) else numbers.get(i, i) if isinstance(i, str) else i for i in items])
+
+
+# ---- := --------------------------------------------------------------------------------------------------------------
+
+
+def compile_update(c: Compiler, node: program.Update) -> Callable[[list[Any]], None]:
+    """`x := v`, `x :-= v`, `x[i] := v`, on whatever denotes a variable."""
+    value = compile_value(c, node.value)
+    denoted = compile_expression(c, node.variable)
+    owner = compile_expression(c, node.variable.object) if isinstance(node.variable, program.Index) else None
+    items = compile_items(c, node.variable.items) if isinstance(node.variable, program.Index) else None
+    op_site = Site(node.op, node.span) if node.op is not None else None
+
+    def update(frame: list[Any]) -> None:
+        run = frame[0]
+        index: Any = None
+        variable = UNSET
+        if owner is not None and items is not None:
+            holder = owner(frame)
+            if type(holder) is Variable:
+                variable, index = holder, items(frame)
+        if variable is UNSET:
+            variable = denoted(frame)
+        if type(variable) is not Variable or variable.kind == "const":
+            what = "a constant" if type(variable) is Variable else describe(variable)
+            run.fail("E312", f"`:=` updates a variable, and this is {what}", node.span, help="declare it with `var`")
+        new = value(frame)
+        if op_site is not None:
+            old = variable.box if index is None else _element(run, node, variable, index)
+            new = apply(run, op_site, (old, new))
+        _set_state(run, variable, new, index, node)
+
+    return update
+
+
+def _element(run: Run, node: program.Update, variable: Variable, index: Any) -> Any:
+    from .indexing import read_index
+
+    return read_index(run, Site(OPS["getitem"], node.span), variable, index)
+
+
+def _set_state(run: Run, variable: Variable, new: Any, index: Any, node: program.Update) -> None:
+    traced = new
+    new = _plain_state(run, new, node)
+    old = variable.state
+    if index is not None:
+        new = apply(run, Site(SETITEM, node.span), (old, new), {"index": index, "inplace": False})
+    elif type(old) in (int, float, bool, complex) or hasattr(old, "dtype"):
+        if shape_of(new) != shape_of(old):
+            run.fail(
+                "E313", f"`{variable.name}` has shape {show_shape(shape_of(old))}, and the new state {show_shape(shape_of(new))}",
+                node.span, help="a variable keeps its shape; to give the name another value use `=`",
+            )  # fmt: skip
+        if dtype_name(new) != dtype_name(old):
+            order = ["bool", "int64", "float32", "float64", "complex128"]
+            wide = order.index(dtype_name(new)) > order.index(dtype_name(old))
+            if wide and not (dtype_name(new) == "float64" and dtype_name(old) == "float32"):
+                run.fail("E313", f"`{variable.name}` is {dtype_name(old)}, and the new state {describe(new)}", node.span)
+            new = cast(run, new, dtype_name(old))
+    variable.state = new
+    variable.attach(run)
+    if run.trace.keeps_all and type(traced) is tuple:
+        # The state's history ends here; this policy keeps it, so that `reasons` can say so.
+        run.trace.states.setdefault(variable.number, []).append((traced, node.span))
+
+
+def _plain_state(run: Run, value: Any, node: program.Update) -> Any:
+    value = primal(read(value))
+    if type(value) is List:
+        return plain_array(run, value, lambda m, h: run.fail("E302", m, node.span, help=h))
+    if not (type(value) in (int, float, bool, complex) or hasattr(value, "dtype") or type(value) is str):
+        run.fail("E312", f"the state of a variable can't be {describe(value)}", node.span)
+    return value

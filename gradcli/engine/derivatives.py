@@ -1,0 +1,241 @@
+"""`grad` and its kin on values, all made of the reverse sweep; and what counts as a source or a target."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..diagnostics import Span
+from ..ops import OPS
+from ..ops.op import Op
+from .apply import apply, plain_array
+from .backends import count, dtype_name, is_complex, is_inexact, shape_of
+from .reverse import sweep
+from .run import Run
+from .tape import Site, Traced, primal
+from .values import Function, List, Variable, describe, leaves, map_structure, read, show_shape
+
+STACK, RESHAPE, ADD, DETACH = OPS["stack"], OPS["reshape"], OPS["add"], OPS["detach"]
+
+
+# ---- targets and sources ---------------------------------------------------------------------------------------------
+
+
+def number_of(source: Any) -> int | None:
+    """The number that identifies a source on the trace: of a variable, or of a traced value; None for any other."""
+    if type(source) is Variable:
+        return source.number or None
+    return source[1] if type(source) is tuple else None
+
+
+def verify_target(run: Run, target: Any, span: Span) -> list[Traced]:
+    """The traced values in a target. Raises GradcliError for what has no gradient at all."""
+    traced = []
+    for value in leaves(target):
+        value = read(value)
+        inner = primal(value)
+        if isinstance(inner, Function | Op):
+            run.fail("E314", "the target is a function", span, help="call it first: `grad(f(x), x)`")
+        if inner is None or type(inner) is str:
+            run.fail("E314", f"the target is {describe(inner)}", span, help="a target is a number or an array")
+        if is_complex(inner):
+            run.fail("E314", "the target is complex", span, help="take its `real` part, its `imag` part or its `abs`")
+        if type(value) is tuple and is_inexact(inner):
+            traced.append(value)
+    return traced
+
+
+def gradients(run: Run, targets: list[tuple[Traced, Any]], sources: list[Any], recorded: bool) -> list[Any]:
+    """The cotangents of `sources`, None where unconnected, for targets and their cotangents."""
+    numbers = [number_of(s) for s in sources]
+    if recorded:
+        run.trace.swept = True
+    found = sweep(run, targets, {n for n in numbers if n is not None}, recorded)
+    return [None if n is None else found.get(n) for n in numbers]
+
+
+def ones_like(run: Run, value: Any) -> Any:
+    """The cotangent of a sum: ones of the value's shape and dtype."""
+    value = primal(value)
+    if not shape_of(value):
+        return 1.0 if type(value) is float else run.backend.settle(value * 0 + 1)
+    return run.backend.xp.ones(value.shape, value.dtype)
+
+
+def zeros_like(run: Run, value: Any) -> Any:
+    value = primal(read(value))
+    if not shape_of(value):
+        return run.real(0.0)
+    return run.backend.xp.zeros(value.shape, value.dtype if is_inexact(value) else run.settings.dtype)
+
+
+def _seeds(run: Run, traced: list[Traced], target: Any, seed: Any, site: Site) -> list[tuple[Traced, Any]]:
+    if seed is None:
+        return [(t, ones_like(run, t)) for t in traced]
+    cotangents = list(leaves(seed)) if not (type(seed) is List and type(target) is not List) else [seed]
+    values = list(leaves(target))
+    if len(cotangents) != len(values):
+        run.fail("E314", f"the seed has {len(cotangents)} values for {len(values)} targets", site.span)
+    seeds = []
+    for value, cotangent in zip(values, cotangents, strict=True):
+        value, cotangent = read(value), read(cotangent)
+        if type(cotangent) is List:
+            cotangent = plain_array(run, cotangent, lambda m, h: run.fail("E314", m, site.span, help=h))
+        inner = primal(cotangent)
+        if shape_of(inner) != shape_of(primal(value)):
+            ours, theirs = show_shape(shape_of(primal(value))), show_shape(shape_of(inner))
+            run.fail("E314", f"the seed has shape {theirs}, the target {ours}", site.span, help="they must be equal")
+        if type(value) is tuple:
+            seeds.append((value, cotangent if is_inexact(inner) else _as_float(run, inner)))
+    return seeds
+
+
+def _as_float(run: Run, value: Any) -> Any:
+    return value.astype(run.settings.dtype) if shape_of(value) else run.real(float(value))
+
+
+# ---- the builtins ----------------------------------------------------------------------------------------------------
+
+
+def grad(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> Any:
+    """`grad(target, sources)`: the sources' structure, with the gradient of the sum of the target in each place."""
+    target, sources = operands
+    unconnected = options["unconnected"]
+    if unconnected not in ("none", "zero"):
+        run.fail("E311", f"`unconnected` is {describe(unconnected)}", site.span, help='it is "none" or "zero"')
+    flat = list(leaves(sources))
+    seeds = _seeds(run, verify_target(run, target, site.span), target, options["seed"], site)
+    results = iter(gradients(run, seeds, flat, recorded=True))
+
+    def answer(source: Any) -> Any:
+        g = next(results)
+        if g is not None and differentiable(source):
+            return g
+        note_unconnected(run, target, source, site.span)
+        return zeros_like(run, source) if unconnected == "zero" else None
+
+    return map_structure(answer, sources)
+
+
+def differentiable(source: Any) -> bool:
+    return is_inexact(primal(read(source)))
+
+
+def note_unconnected(run: Run, target: Any, source: Any, span: Span, name: str = "") -> None:
+    """Notes an unconnected gradient. Why it is can only be told by a run that keeps everything: see `reasons.py`."""
+    run.unconnected.append((target, source, span, name))
+
+
+def detach(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> Any:
+    """The value without its history."""
+
+    def cut(value: Any) -> Any:
+        value = read(value)
+        if type(value) is tuple and run.trace.keeps_all:
+            return run.trace.record(site.on((0,)), [value], (), {}, None, value[0])
+        return primal(value)
+
+    return map_structure(cut, operands[0])
+
+
+def vjp(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> Any:
+    """`vjp(target, sources, u)`: the gradient with the target weighed by `u`."""
+    target, sources, u = operands
+    return grad(run, site, [target, sources], {"unconnected": "none", "seed": u})
+
+
+def jvp(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> Any:
+    """`jvp(target, sources, v)`: how the target changes along `v`.
+
+    By two reverse sweeps: u -> vjp(u) is linear, and its own transpose applied to v is the jvp.
+    """
+    target, sources, v = operands
+    flat, along = list(leaves(sources)), list(leaves(v)) if type(sources) in (List, dict) else [v]
+    if len(flat) != len(along):
+        run.fail("E314", f"the vector has {len(along)} values for {len(flat)} sources", site.span)
+
+    def tangent(value: Any) -> Any:
+        value = read(value)
+        traced = verify_target(run, value, site.span)
+        if not traced:
+            return zeros_like(run, value)
+        u = run.trace.leaf(zeros_like(run, value))
+        cotangents = gradients(run, [(traced[0], u)], flat, recorded=True)
+        seeds = []
+        for g, source, direction in zip(cotangents, flat, along, strict=True):
+            seeds += _seeds(run, [g], g, direction, site) if type(g) is tuple else []
+            _verify_shape(run, source, direction, site)
+        (result,) = gradients(run, seeds, [u], recorded=True)
+        return zeros_like(run, value) if result is None else result
+
+    return map_structure(tangent, target)
+
+
+def _verify_shape(run: Run, source: Any, direction: Any, site: Site) -> None:
+    inner = primal(read(direction))
+    shape = (len(inner),) if type(inner) is List else shape_of(inner)
+    if len(shape) != len(shape_of(primal(read(source)))):
+        ours, theirs = show_shape(shape_of(primal(read(source)))), show_shape(shape)
+        run.fail("E314", f"the vector has shape {theirs}, the source {ours}", site.span, help="they must be equal")
+
+
+def hvp(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> Any:
+    """`hvp(target, source, v)`: the Hessian times `v`, as the gradient of <gradient, v>."""
+    target, source, v = operands
+    first = grad(run, site, [target, source], {"unconnected": "none", "seed": None})
+    if first is None:
+        return None
+    second = grad(run, site, [first, source], {"unconnected": "zero", "seed": v}) if type(first) is tuple else None
+    return zeros_like(run, source) if second is None else second
+
+
+def jacobian(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> Any:
+    """`jacobian(target, source)`, of shape target.shape + source.shape: one sweep for each element of the target."""
+    target, source = operands
+    return map_structure(lambda s: map_structure(lambda t: _jacobian(run, site, t, s), target), source)
+
+
+def _jacobian(run: Run, site: Site, target: Any, source: Any) -> Any:
+    target = read(target)
+    traced = verify_target(run, target, site.span)
+    shape, inner = shape_of(primal(target)), shape_of(primal(read(source)))
+    run.verify_allocation(8 * count(shape + inner), f"a Jacobian of shape {show_shape(shape + inner)}", site.span)
+    rows = []
+    for k in range(count(shape) if traced else 0):
+        seed = 1.0 if not shape else _unit(run, primal(target), k)
+        (row,) = gradients(run, [(traced[0], seed)], [source], recorded=True)
+        rows.append(row)
+    if all(row is None for row in rows) or not differentiable(source):
+        note_unconnected(run, target, source, site.span)
+        return None
+    if not shape:
+        return rows[0]
+    filled = [zeros_like(run, source) if row is None else row for row in rows]
+    stacked = apply(run, site.derived(STACK), tuple(filled), {"axis": 0})
+    return apply(run, site.derived(RESHAPE), (stacked,), {"shape": list(shape + inner)})
+
+
+def _unit(run: Run, like: Any, k: int) -> Any:
+    seed = run.backend.xp.zeros(like.shape, like.dtype)
+    seed.ravel()[k] = 1.0
+    return seed
+
+
+def hessian(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> Any:
+    """`hessian(target, source)`: the Jacobian of the gradient; zeros where the gradient is constant."""
+    target, source = operands
+
+    def second(s: Any) -> Any:
+        first = grad(run, site, [target, s], {"unconnected": "none", "seed": None})
+        if first is None:
+            return None
+        unconnected = len(run.unconnected)
+        result = _jacobian(run, site, first, s) if type(first) is tuple else None
+        if result is None:
+            del run.unconnected[unconnected:]  # constant along the source: connected, and zero
+            shape = shape_of(primal(read(s))) * 2
+            result = run.backend.xp.zeros(shape, dtype_name(primal(first))) if shape else run.real(0.0)
+        return result
+
+    return map_structure(second, source)
+
+

@@ -1,0 +1,348 @@
+"""Reading and writing elements and members: `x[i]`, `d.k`, `x.T`, and `a[i] = v` with value semantics."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from ..diagnostics import Span, did_you_mean
+from ..lang import program
+from ..ops import OPS
+from .apply import apply, to_array
+from .backends import dtype_name, shape_of
+from .compiler import Closure, Compiler
+from .run import Run
+from .tape import Blank, Site, primal
+from .values import UNSET, List, Namespace, Variable, describe, read, show_shape
+
+GETITEM, SETITEM, TRANSPOSE = OPS["getitem"], OPS["setitem"], OPS["transpose"]
+
+
+# ---- the index -------------------------------------------------------------------------------------------------------
+
+
+def compile_items(c: Compiler, items: tuple[program.IndexItem, ...]) -> Callable[[list[Any]], tuple[Any, ...]]:
+    """The index in brackets as NumPy takes it: a tuple of ints, slices, None, Ellipsis and arrays."""
+    closures = [_compile_item(c, item) for item in items]
+    if len(closures) == 1:
+        only = closures[0]
+        return lambda frame: (only(frame),)
+    return lambda frame: tuple([closure(frame) for closure in closures])
+
+
+def _compile_item(c: Compiler, item: program.IndexItem) -> Closure:
+    from .expressions import compile_value
+
+    if isinstance(item, program.EllipsisItem):
+        return lambda frame: Ellipsis
+    if isinstance(item, program.Slice):
+        bounds = [None if b is None else compile_value(c, b) for b in (item.start, item.stop, item.step)]
+        span = item.span
+        return lambda frame: slice(*[None if b is None else _bound(frame[0], b(frame), span) for b in bounds])
+    value, span = compile_value(c, item), item.span
+
+    def index(frame: list[Any]) -> Any:
+        i = value(frame)
+        return i if type(i) is int else _index(frame[0], i, span)
+
+    return index
+
+
+def _bound(run: Run, value: Any, span: Span) -> Any:
+    value = primal(value)
+    if value is None or (type(value) is int):
+        return value
+    run.fail("E303", f"a slice takes ints, and this is {describe(value)}", span)
+
+
+def _index(run: Run, value: Any, span: Span) -> Any:
+    value = primal(value)
+    if type(value) is List:
+        value = primal(to_array(run, Site(GETITEM, span), value))
+        value = value.astype("int64") if not value.size else value
+    if value is None or type(value) in (int, str):
+        return value
+    if type(value) is bool or (hasattr(value, "dtype") and value.dtype.kind in "bi"):
+        return run.backend.xp.asarray(value) if type(value) is bool else value
+    help = "write an int, or convert with `int64(…)`" if type(value) is float or hasattr(value, "dtype") else ""
+    run.fail("E303", f"an index is an int, a slice or an array of ints or bools, and this is {describe(value)}", span, help=help)
+
+
+def _fail_index(run: Run, container: Any, index: tuple[Any, ...], span: Span) -> None:
+    """Says which index is out of which range."""
+    shape = shape_of(container)
+    if len([i for i in index if i is not None and i is not Ellipsis]) > len(shape):
+        what = f"an array of shape {show_shape(shape)}" if shape else describe(container)
+        run.fail("E303", f"too many indices: {len(index)} for {what}", span)
+    axis = 0
+    for position, i in enumerate(index):
+        if i is None:
+            continue
+        if i is Ellipsis:
+            axis = len(shape) - (len(index) - position - 1)
+            continue
+        if type(i) is int and not -shape[axis] <= i < shape[axis]:
+            run.fail(
+                "E303", f"index {i} is out of range for axis {axis} of size {shape[axis]}", span,
+                f"the shape is {show_shape(shape)}", "indices count from 0; negative ones from the end",
+            )  # fmt: skip
+        if hasattr(i, "dtype") and i.dtype.kind == "i" and i.size and not bool(((i >= -shape[axis]) & (i < shape[axis])).all()):
+            run.fail("E303", f"an index is out of range for axis {axis} of size {shape[axis]}", span, f"the shape is {show_shape(shape)}")
+        if hasattr(i, "dtype") and i.dtype.kind == "b" and i.shape != shape[axis : axis + i.ndim]:
+            run.fail("E303", f"a mask of shape {show_shape(i.shape)} doesn't fit an array of shape {show_shape(shape)}", span)
+        axis += i.ndim if hasattr(i, "dtype") and i.dtype.kind == "b" else 1
+    run.fail("E303", f"the index doesn't fit an array of shape {show_shape(shape)}", span)
+
+
+# ---- reading ---------------------------------------------------------------------------------------------------------
+
+
+def compile_index(c: Compiler, node: program.Index) -> Closure:
+    from .expressions import compile_expression
+
+    container, items = compile_expression(c, node.object), compile_items(c, node.items)
+    site = Site(GETITEM, node.span)
+    active = site.on((0,))
+    saved: tuple[Blank] = (Blank((), None),)  # of the array read last: a loop reads the same one again and again
+
+    def getitem(frame: list[Any]) -> Any:
+        nonlocal saved
+        x = container(frame)
+        index = items(frame)
+        if type(x) is Variable:
+            x = x.box
+        array = x[0] if type(x) is tuple else x
+        if len(index) == 1 and type(index[0]) is int and hasattr(array, "ndim") and array.ndim == 1 and array.dtype.char in "dl?D":
+            try:
+                y = array.item(index[0])
+            except IndexError:
+                _fail_index(frame[0], array, index, node.span)
+            if type(x) is not tuple or type(y) is not float:
+                return y if type(x) is not tuple else read_index(frame[0], site, x, index)
+            if saved[0].shape != array.shape:
+                saved = (Blank(array.shape, array.dtype),)
+            return frame[0].trace.record(active, [x], saved, index, y, y)
+        return read_index(frame[0], site, x, index)
+
+    return getitem
+
+
+def read_index(run: Run, site: Site, x: Any, index: tuple[Any, ...]) -> Any:
+    """`x[index]` of any value. Raises GradcliError (E303, E309) where there is no such element."""
+    x = read(x)
+    container = primal(x)
+    if type(container) is List:
+        return _list_item(run, container, index, site.span)
+    if type(container) is dict:
+        key = index[0]
+        if len(index) != 1 or type(key) is not str:
+            run.fail("E303", f"a dict is read by key, and this is {describe(key)}", site.span, help='write `d.name` or `d["name"]`')
+        return dict_item(run, container, key, site.span)
+    if any(type(i) is str for i in index):
+        run.fail("E303", f"a string is no index of {describe(container)}", site.span)
+    if not shape_of(container):
+        run.fail("E303", f"{describe(container)} has no elements to index", site.span)
+    try:
+        return apply(run, site, (x,), {"index": index})
+    except Exception as error:
+        if getattr(getattr(error, "diagnostics", [None])[0], "code", "") == "E320":
+            _fail_index(run, container, index, site.span)
+        raise
+
+
+def _list_item(run: Run, items: List, index: tuple[Any, ...], span: Span) -> Any:
+    first = index[0]
+    if type(first) is slice:
+        value: Any = List(items.items[first])
+    elif type(first) is int:
+        if not -len(items) <= first < len(items):
+            run.fail("E303", f"index {first} is out of range for a list of {len(items)}", span, help="indices count from 0")
+        value = items[first]
+    elif first is None or first is Ellipsis or hasattr(first, "dtype"):
+        return read_index(run, Site(GETITEM, span), to_array(run, Site(GETITEM, span), items), index)
+    else:
+        run.fail("E303", f"a list is indexed by ints and slices, and this is {describe(first)}", span)
+    if len(index) == 1:
+        return value
+    if type(first) is slice:
+        return read_index(run, Site(GETITEM, span), to_array(run, Site(GETITEM, span), items), index)
+    return read_index(run, Site(GETITEM, span), value, index[1:])
+
+
+def dict_item(run: Run, entries: dict[str, Any], key: str, span: Span) -> Any:
+    if key in entries:
+        return entries[key]
+    known = ", ".join(f"`{k}`" for k in list(entries)[:8]) or "none"
+    run.fail("E309", f"the dict has no key `{key}`", span, f"its keys are {known}", did_you_mean(key, entries))
+
+
+# ---- members ---------------------------------------------------------------------------------------------------------
+
+_ATTRIBUTES = ("T", "shape", "size", "ndim", "dtype", "name")
+
+
+def compile_member(c: Compiler, node: program.Member) -> Closure:
+    from .expressions import compile_expression
+
+    value, name, span = compile_expression(c, node.object), node.name, node.span
+    return lambda frame: member(frame[0], value(frame), name, span)
+
+
+def member(run: Run, value: Any, name: str, span: Span) -> Any:
+    """`value.name`: a key of a dict, a name of an import, or an attribute of an array."""
+    if type(value) is dict:
+        return dict_item(run, value, name, span)
+    if type(value) is Namespace:
+        found = value.member(name)
+        if found is UNSET:
+            run.fail("E309", f"`{value.name}` has no name `{name}`", span, help=did_you_mean(name, value.slots))
+        return found
+    if type(value) is Variable and name == "name":
+        return value.name
+    value = read(value)
+    number = primal(value)
+    is_number = shape_of(number) or type(number) in (int, float, bool, complex) or hasattr(number, "dtype")
+    if type(number) is List and name in _ATTRIBUTES:
+        value = to_array(run, Site(TRANSPOSE, span), number)
+        number, is_number = primal(value), True
+    if is_number and name == "T":
+        return apply(run, Site(TRANSPOSE, span), (value,), {"axes": None})
+    if is_number and name == "shape":
+        return List(list(shape_of(number)))
+    if is_number and name == "size":
+        return int(getattr(number, "size", 1))
+    if is_number and name == "ndim":
+        return len(shape_of(number))
+    if is_number and name == "dtype":
+        return dtype_name(number)
+    run.fail("E309", f"{describe(value)} has no member `{name}`", span, help=did_you_mean(name, _ATTRIBUTES))
+
+
+# ---- writing ---------------------------------------------------------------------------------------------------------
+
+
+def write(run: Run, site: Site, array: Any, origin: Any, index: tuple[Any, ...], value: Any) -> Any:
+    """The array with `value` at `index`: in place where nobody else holds it, else in a copy.
+
+    `array` is the primal and `origin` the (number, segment) of a traced one, or None. The caller must have let go of the
+    value but for its own local name; the count of references then tells whether anybody else could see the change.
+    """
+    owned = sys.getrefcount(array) <= _SOLE_OWNER and array.base is None and array.flags.writeable
+    value = read(value)
+    if type(value) is List:
+        value = to_array(run, site, value)
+    x = primal(value)
+    if not (type(x) in (float, int, bool, complex) or hasattr(x, "dtype")):
+        run.fail("E301", f"an element of an array can't be {describe(x)}", site.span, help="arrays hold numbers only")
+    kind = dtype_name(x)
+    if array.dtype.kind in "bi" and kind.startswith(("float", "complex")) or (array.dtype.kind == "f" and kind == "complex128"):
+        run.fail(
+            "E312", f"a {kind} doesn't fit into an element of an array of {array.dtype}", site.span,
+            help=f"make the array of {'complex128' if kind == 'complex128' else 'floats'}: `a = {'complex128' if kind == 'complex128' else 'float64'}(a)`",
+        )  # fmt: skip
+    if any(type(i) is str for i in index):
+        run.fail("E303", f"a string is no index of {describe(array)}", site.span)
+    y = array if owned else array.copy()
+    try:
+        y[index] = x
+    except IndexError:
+        _fail_index(run, array, index, site.span)
+    except (ValueError, TypeError):
+        target = shape_of(array[index])
+        run.fail("E302", f"a value of shape {show_shape(shape_of(x))} doesn't fit into elements of shape {show_shape(target)}", site.span)
+    active = tuple([k for k, v in enumerate((origin, value)) if type(v) is tuple])
+    if not active:
+        return y
+    inputs = [(None, *origin) if k == 0 else value for k in active]
+    kept = Blank(y.shape, y.dtype)
+    return run.trace.record(site.on(active), inputs, (kept, x if not shape_of(x) else Blank(x.shape, x.dtype)), index, kept, y)
+
+
+def _calibrate() -> int:
+    """How many references `write` sees of an array that only its caller's local name holds, on this Python."""
+
+    def callee(array: Any) -> int:
+        return sys.getrefcount(array)
+
+    array = object()
+    return callee(array)
+
+
+_SOLE_OWNER = _calibrate()
+
+
+def compile_entry_write(c: Compiler, target: program.EntryTarget) -> Callable[[list[Any], Any], None]:
+    """`a[i] = v`, `d.k = v`, `l[i].k = v` on a local name: `(frame, value)` replaces the entry."""
+    from .values import FRAME_HEAD
+
+    k, cell = target.slot.index + FRAME_HEAD, target.slot.cell
+    steps = [step if isinstance(step, str) else compile_items(c, step) for step in target.path]
+    site, name = Site(SETITEM, target.span), target.slot.name
+
+    def assign(frame: list[Any], value: Any) -> None:
+        path = [step if isinstance(step, str) else step(frame) for step in steps]
+        holder, at = (frame[k], 0) if cell else (frame, k)
+        root = holder[at]
+        if root is UNSET:
+            frame[0].fail("E307", f"`{name}` has no value yet", target.span, help=f"assign `{name}` before its elements")
+        array, origin = (root[0], root[1:]) if type(root) is tuple else (root, None)
+        if len(path) == 1 and hasattr(array, "ndim"):
+            holder[at] = UNSET
+            del root  # from here on `array` is the only name for it, unless somebody else holds it
+            try:
+                holder[at] = write(frame[0], site, array, origin, path[0], value)  # type: ignore[arg-type]
+            except BaseException:
+                holder[at] = array if origin is None else (array, *origin)
+                raise
+        else:
+            holder[at] = replace(frame[0], site, root, path, value, name)
+
+    return assign
+
+
+def compile_entry_read(c: Compiler, target: program.EntryTarget) -> Closure:
+    """The entry that an augmented assignment starts from."""
+    from .values import FRAME_HEAD
+
+    k, cell = target.slot.index + FRAME_HEAD, target.slot.cell
+    steps = [step if isinstance(step, str) else compile_items(c, step) for step in target.path]
+    site = Site(GETITEM, target.span)
+
+    def read_entry(frame: list[Any]) -> Any:
+        value = frame[k][0] if cell else frame[k]
+        for step in steps:
+            if isinstance(step, str):
+                value = member(frame[0], value, step, target.span)
+            else:
+                value = read_index(frame[0], site, value, step(frame))
+        return value
+
+    return read_entry
+
+
+def replace(run: Run, site: Site, container: Any, path: list[Any], value: Any, name: str) -> Any:
+    """The container with another entry at `path`, sharing everything beside it."""
+    step, rest = path[0], path[1:]
+    if type(container) is Variable:
+        run.fail("E312", f"`{name}` holds a variable", site.span, help="update its state with `:=`")
+    if type(container) is List:
+        if isinstance(step, str) or len(step) != 1 and not isinstance(step[0], int) or type(step[0]) is not int:
+            run.fail("E303", "an entry of a list is named by an int", site.span)
+        i, rest = step[0], ([step[1:], *rest] if len(step) > 1 else rest)
+        old = _list_item(run, container, (i,), site.span)
+        return container.replace(i, replace(run, site, old, rest, value, name) if rest else value)
+    if type(container) is dict:
+        key = step if isinstance(step, str) else step[0]
+        if type(key) is not str:
+            run.fail("E303", f"a key of a dict is a string, and this is {describe(key)}", site.span)
+        if rest:
+            value = replace(run, site, dict_item(run, container, key, site.span), rest, value, name)
+        return {**container, key: value}
+    array, origin = (container[0], container[1:]) if type(container) is tuple else (container, None)
+    if not hasattr(array, "ndim") or isinstance(step, str):
+        run.fail("E312", f"{describe(container)} has no entries to assign to", site.span)
+    if rest:
+        inner = read_index(run, Site(GETITEM, site.span), container, step)
+        value = replace(run, site, inner, rest, value, name)
+    return write(run, site, array, origin, step, value)

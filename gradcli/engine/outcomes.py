@@ -1,0 +1,93 @@
+"""`expect`: what a program claims of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..diagnostics import Diagnostic, Span
+from ..lang import program
+from .backends import shape_of
+from .compiler import Compiler
+from .expressions import compile_value, same, truth
+from .run import Expectation, Run
+from .values import List, describe, plain, show, show_shape
+
+RTOL, ATOL = 1e-9, 1e-12
+
+
+def note(run: Run, line: int, message: str, span: Span) -> None:
+    """Records an expectation; an empty message means that it holds."""
+    run.expectations.append(Expectation(line, not message, message, Diagnostic("W301", message, span) if message else None))
+
+
+def compile_expect(c: Compiler, node: program.Expect) -> Callable[[list[Any]], None]:
+    value, line = compile_value(c, node.value), node.span.line
+    if node.close_to is None:
+
+        def expect(frame: list[Any]) -> None:
+            holds = truth(frame[0], value(frame), node.value.span)
+            note(frame[0], line, "" if holds else f"expected `{node.value.span.text}`, and it is false", node.value.span)
+
+        return expect
+    other = compile_value(c, node.close_to)
+    options = [(name, compile_value(c, expression)) for name, expression in node.options]
+
+    def expect_close(frame: list[Any]) -> None:
+        tolerances = {"rtol": RTOL, "atol": ATOL}
+        for name, option in options:
+            tolerances[name] = float(plain(option(frame)))
+        message = compare(frame[0], value(frame), other(frame), **tolerances)
+        note(frame[0], line, message, node.span)
+
+    return expect_close
+
+
+def compare(run: Run, a: Any, b: Any, rtol: float, atol: float) -> str:
+    """What is wrong with `a ~= b`: equal shapes and |a - b| <= atol + rtol |b| in each element, nan equal to nan; "" if nothing."""
+    x, y = plain(a), plain(b)
+    if isinstance(x, list) and isinstance(y, list) and len(x) == len(y):
+        messages = [compare(run, p, q, rtol, atol) for p, q in zip(x, y, strict=True)]
+        return next((f"element {k}: {m}" for k, m in enumerate(messages) if m), "")
+    if isinstance(x, dict) and isinstance(y, dict) and x.keys() == y.keys():
+        messages = [compare(run, x[k], y[k], rtol, atol) for k in x]
+        return next((f"entry `{k}`: {m}" for k, m in zip(x, messages, strict=True) if m), "")
+    if isinstance(x, list):
+        x = _array(run, x)
+    if isinstance(y, list):
+        y = _array(run, y)
+    if x is None or y is None or isinstance(x, str | dict | list) or isinstance(y, str | dict | list):
+        return "" if _thing(x) and _thing(y) and same(a, b) else f"expected {show(b)}, got {show(a)}"
+    if shape_of(x) != shape_of(y):
+        return f"expected shape {show_shape(shape_of(y))}, got {show_shape(shape_of(x))}"
+    if not shape_of(x):
+        return "" if _close(x, y, rtol, atol) else f"expected {show(y)}, got {show(x)}{_difference(x, y)}"
+    xp = run.backend.xp
+    with run.backend.errstate():
+        good = (xp.abs(x - y) <= atol + rtol * xp.abs(y)) | (x == y) | ((x != x) & (y != y))
+    if bool(good.all()):
+        return ""
+    flat_x, flat_y = x.ravel(), y.ravel()
+    worst = int(xp.argmin(good.ravel()))
+    return f"expected {show(flat_y[worst])}, got {show(flat_x[worst])} at element {worst} of {describe(x)}"
+
+
+def _array(run: Run, items: list[Any]) -> Any:
+    try:
+        array = run.backend.xp.array(items)
+    except ValueError:
+        return items
+    return items if array.dtype == object or array.dtype.kind in "US" else array
+
+
+def _thing(value: Any) -> bool:
+    return value is None or isinstance(value, str | dict | list | List)
+
+
+def _close(x: Any, y: Any, rtol: float, atol: float) -> bool:
+    return bool(x == y or (x != x and y != y) or abs(x - y) <= atol + rtol * abs(y))
+
+
+def _difference(x: Any, y: Any) -> str:
+    difference = abs(x - y)
+    return f", off by {difference:.3g}" + (f" (relative {difference / abs(y):.3g})" if y and difference == difference else "")

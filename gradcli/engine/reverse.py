@@ -1,0 +1,276 @@
+"""Reverse mode: cotangents carried from targets back to sources, over the records of the trace.
+
+The sweep is a `for` loop over the target's segments, newest first. It has two readings of the same rules: on plain
+primals (floats by generated pullbacks, arrays by generated array functions), and through `apply`, which records what the
+sweep computes, so that it can be differentiated again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..ops import OPS
+from .apply import apply
+from .backends import dtype_name, is_complex, shape_of
+from .formulas import array_pull, partial_formula, scalar_pull
+from .rules import Language, Value, replay
+from .run import Run
+from .tape import STRIDE, Blank, Segment, Site, Traced, primal, reachable
+from .values import List
+
+ADD, NEG, STRICT_MUL, CONJ, REAL = OPS["add"], OPS["neg"], OPS["strict_mul"], OPS["conj"], OPS["real"]
+SUM_TO, PART, SETITEM = OPS["sum_to"], OPS["part"], OPS["setitem"]
+
+
+def sweep(run: Run, seeds: list[tuple[Traced, Any]], wanted: set[int], recorded: bool) -> dict[int, Any]:
+    """The cotangents of the records and leaves in `wanted`, for the targets and their cotangents in `seeds`.
+
+    A number that isn't in the result is unconnected. `recorded` goes through `apply`; else cotangents are primals.
+    Raises GradcliError (E317) where an operation on the way has no gradient registered.
+    """
+    if not wanted or not seeds:
+        return {}
+    segments = reachable([target[2] for target, _ in seeds], min(wanted))
+    # Everything recorded depends on some leaf, so where all leaves are wanted there is nothing to leave out.
+    marked = None if run.trace.watched <= wanted else _mark(segments, wanted)
+    pass_ = _Sweep(run, wanted, marked, recorded)
+    for target, cotangent in seeds:
+        if marked is None or target[1] in marked:
+            pass_.add(target[1], cotangent)
+    for segment in segments:
+        if recorded:
+            pass_.through_recorded(segment)
+        else:
+            pass_.through(segment)
+    for number in wanted:  # leaves are never passed, so theirs are still waiting
+        if number in pass_.cotangents:
+            pass_.found[number] = pass_.cotangents[number]
+    return pass_.found
+
+
+def _mark(segments: list[Segment], wanted: set[int]) -> set[int]:
+    """The records that depend on one that is wanted."""
+    marked = set(wanted)
+    for segment in reversed(segments):
+        records = segment.records
+        for number, (in0, in1) in enumerate(zip(records[1::STRIDE], records[2::STRIDE], strict=True), segment.first):
+            if in0 in marked or in1 in marked or (type(in0) is tuple and not marked.isdisjoint(in0)):
+                marked.add(number)
+    return marked
+
+
+class _Sweep:
+    """The cotangents that wait for their record, by number; `owned` are buffers that nobody else holds."""
+
+    def __init__(self, run: Run, wanted: set[int], marked: set[int] | None, recorded: bool) -> None:
+        self.run, self.wanted, self.marked, self.recorded = run, wanted, marked, recorded
+        self.cotangents: dict[int, Any] = {}
+        self.owned: set[int] = set()
+        self.found: dict[int, Any] = {}
+        self.site: Site  # of the record being passed
+
+    # ---- plain -------------------------------------------------------------------------------------------------------
+
+    def through(self, segment: Segment) -> None:
+        """Takes the cotangents of a segment's records to their inputs."""
+        cotangents, wanted, owned = self.cotangents, self.wanted, self.owned
+        pop = cotangents.pop
+        inner = any(w >= segment.first for w in wanted)
+        number = segment.first + len(segment)
+        flat = reversed(segment.records)
+        for y, b, a, in1, in0, site in zip(flat, flat, flat, flat, flat, flat, strict=True):
+            number -= 1
+            g = pop(number, None)
+            if g is None:
+                continue
+            if inner and number in wanted:
+                self.found[number] = g
+                owned.discard(number)
+            if type(g) is float and type(y) is float and site.narrow:
+                pull = site.pull or _compile(site)
+                c = pull(g, y, a, b)
+                if in1 is None:
+                    if in0 in cotangents:
+                        cotangents[in0] += c
+                    else:
+                        cotangents[in0] = c
+                else:
+                    c, d = c
+                    if in0 in cotangents:
+                        cotangents[in0] += c
+                    else:
+                        cotangents[in0] = c
+                    if in1 in cotangents:
+                        cotangents[in1] += d
+                    else:
+                        cotangents[in1] = d
+            elif site.narrow:
+                self._elementwise(site, (a, b)[: len(site.op.signature.operands)], (in0, in1), g, y)
+            elif site.op.elementwise:
+                self._elementwise(site, a, _numbers(in0, in1), g, y)
+            else:
+                self._structural(site, a, b, _numbers(in0, in1), g, y, number)
+
+    def _elementwise(self, site: Site, operands: Any, numbers: Any, g: Any, y: Any) -> None:
+        backend = self.run.backend
+        marked = self.marked
+        for k, n in zip(site.operands, numbers, strict=False):
+            if marked is None or n in marked:
+                with backend.errstate():
+                    c = array_pull(backend, site.op, k)(g, y, *operands)
+                    self.add(n, self._fit(c, operands[k]))
+
+    def _fit(self, c: Any, operand: Any) -> Any:
+        """A cotangent summed to its operand's shape, real for a real operand, of its dtype."""
+        shape = shape_of(operand)
+        if shape_of(c) != shape:
+            c = _sum_to(c, shape)
+        if is_complex(c) and not is_complex(operand):
+            c = c.real
+        if shape and c.dtype != operand.dtype and not is_complex(c):
+            c = c.astype(operand.dtype)
+        return c if shape else self.run.backend.settle(c)
+
+    # ---- recorded ----------------------------------------------------------------------------------------------------
+
+    def through_recorded(self, segment: Segment) -> None:
+        """The same through `apply`: what the sweep computes is on the trace again."""
+        number = segment.first + len(segment)
+        flat = reversed(segment.records[: len(segment) * STRIDE])  # the sweep itself may append here
+        for y, b, a, in1, in0, site in zip(flat, flat, flat, flat, flat, flat, strict=True):
+            number -= 1
+            g = self.cotangents.pop(number, None)
+            if g is None:
+                continue
+            if number in self.wanted:
+                self.found[number] = g
+                self.owned.discard(number)
+            self.site = site
+            numbers = _numbers(in0, in1)
+            operands = list((a, b)[: len(site.op.signature.operands)] if site.narrow else a)
+            if site.op.elementwise:
+                for k, n in zip(site.operands, numbers, strict=True):
+                    if type(operands[k]) is not Blank:
+                        operands[k] = (operands[k], n, segment.holder(n))
+                result = y if type(y) is Blank else (y, number, segment)
+                for k, n in zip(site.operands, numbers, strict=True):
+                    if self.marked is None or n in self.marked:
+                        self.add(n, self._pull_recorded(site, k, g, result, operands))
+            else:
+                self._structural(site, operands, b, numbers, g, y, number, segment)
+
+    def _pull_recorded(self, site: Site, k: int, g: Any, y: Any, operands: list[Any]) -> Any:
+        run = self.run
+        partial = partial_formula(site.op, k)
+        if partial.kind == "number" and partial.value == 1:
+            c = g
+        elif partial.kind == "number" and partial.value == -1:
+            c = apply(run, site.derived(NEG), (g,))
+        else:
+            p = replay(run, site, partial, y, operands)
+            if is_complex(primal(p)):
+                p = apply(run, site.derived(CONJ), (p,))
+            c = apply(run, site.derived(STRICT_MUL), (g, p))
+        like = primal(operands[k])
+        if shape_of(primal(c)) != shape_of(like):
+            c = apply(run, site.derived(SUM_TO), (c,), {"shape": shape_of(like)})
+        if is_complex(primal(c)) and not is_complex(like):
+            c = apply(run, site.derived(REAL), (c,))
+        return c
+
+    # ---- structural rules, in both readings ----------------------------------------------------------------------------
+
+    def _structural(
+        self, site: Site, operands: Any, options: Any, numbers: tuple[int, ...], g: Any, y: Any, number: int, segment: Segment | None = None
+    ) -> None:
+        run, op = self.run, site.op
+        self.site = site
+        if op is PART:
+            self._add_part(numbers[0], operands[0], options["index"], g)
+            return
+        if type(options) is tuple:  # element reads and writes keep their index as it is
+            options = {"index": options}
+        m = Language(run, site)
+        values = [v if type(v) is List else Value(v, m) for v in operands]
+        result = Value(y, m)
+        if segment is not None:
+            for k, n in zip(site.operands, numbers, strict=True):
+                if type(operands[k]) is not Blank:
+                    values[k] = Value((operands[k], n, segment.holder(n)), m)
+            if type(y) is not Blank:
+                result = Value((y, number, segment), m)
+        if op.accumulate is not None:
+            self._accumulate(op.accumulate, m, numbers[0], g, result, values[0], options)
+            return
+        cotangent = [None if part is None else Value(part, m) for part in g] if type(g) is list else Value(g, m)
+        owned = number in self.owned
+        # The last operand first: a write's buffer is handed on in place only after the value's share was read from it.
+        for k, n in reversed(list(zip(site.operands, numbers, strict=True))):
+            if self.marked is not None and n not in self.marked:
+                continue
+            if op is SETITEM and k == 0 and owned:
+                options = {**options, "inplace": True}
+                self.owned.add(n)
+            if op.signature.variadic and callable(op.vjp):
+                c = op.vjp(m, cotangent, result, k, *values, **options)
+            else:
+                rule = None if op.vjp is None or callable(op.vjp) else op.vjp[k]
+                if rule is None:
+                    name = f"`{op.name}`"
+                    run.fail("E317", f"{name} has no gradient registered", site.span, help=f"use {name} on a detached value")
+                c = rule(m, cotangent, result, *values, **options)
+            c = c.v if type(c) is Value else c
+            if is_complex(primal(c)) and not is_complex(operands[k]):
+                c = apply(run, site.derived(REAL), (c,))
+            self.add(n, c)
+
+    def _accumulate(self, rule: Any, m: Language, n: int, g: Any, y: Value, x: Value, options: Any) -> None:
+        """Adds a small cotangent into the operand's buffer, in place: amortised over a loop of reads."""
+        if self.marked is not None and n not in self.marked:
+            return
+        total = self.cotangents.get(n)
+        if total is None:
+            total = self.run.backend.xp.zeros(x.shape, "complex128" if is_complex(primal(g)) else x.dtype)
+        elif n not in self.owned or is_complex(primal(g)) and not is_complex(primal(total)):
+            total = apply(self.run, m.site.derived(ADD), (total, self.run.backend.xp.zeros(x.shape, dtype_name(primal(g)))))
+        self.cotangents[n] = rule(m, Value(total, m), Value(g, m), y, x, **options).v
+        self.owned.add(n)
+
+    def _add_part(self, n: int, parts: int, index: int, g: Any) -> None:
+        whole = self.cotangents.setdefault(n, [None] * parts)
+        whole[index] = g if whole[index] is None else apply(self.run, self.site.derived(ADD), (whole[index], g))
+
+    def add(self, n: int, c: Any) -> None:
+        """Adds a cotangent to what waits for the record or leaf `n`."""
+        old = self.cotangents.get(n)
+        if old is None:
+            self.cotangents[n] = c
+        elif type(old) is float and type(c) is float:
+            self.cotangents[n] = old + c
+        elif self.recorded:
+            self.cotangents[n] = apply(self.run, self.site.derived(ADD), (old, c))
+            self.owned.add(n)
+        elif n in self.owned and shape_of(old) and old.dtype == c.dtype:
+            old += c
+        else:
+            self.cotangents[n] = old + c
+            if shape_of(old):
+                self.owned.add(n)
+
+
+def _compile(site: Site) -> Any:
+    site.pull = scalar_pull(site.op, site.operands)
+    return site.pull
+
+
+def _numbers(in0: Any, in1: Any) -> tuple[int, ...]:
+    return in0 if type(in0) is tuple else (in0,) if in1 is None else (in0, in1)
+
+
+def _sum_to(c: Any, shape: tuple[int, ...]) -> Any:
+    """Sums away the axes that broadcasting added or stretched."""
+    extra = c.ndim - len(shape)
+    if extra:
+        c = c.sum(axis=tuple(range(extra)))
+    stretched = tuple([k for k, n in enumerate(shape) if n == 1 and c.shape[k] != 1])
+    return c.sum(axis=stretched, keepdims=True) if stretched else c

@@ -1,0 +1,126 @@
+"""How rules run: `Language` is the `m` they are written in, `Value` what they see of an operand.
+
+Every call in a rule goes through `apply`, at the place of the operation that is being differentiated. So what a sweep
+computes is recorded wherever a window is open, and can be differentiated again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..ops import OPS
+from ..ops.formula import Formula
+from .apply import apply
+from .backends import dtype_name, shape_of
+from .run import Run
+from .tape import Site, primal
+from .values import List
+
+
+class Value:
+    """An operand, result or cotangent inside a rule: a value of the language with Python's operators."""
+
+    __slots__ = ("m", "v")
+
+    def __init__(self, v: Any, m: Language) -> None:
+        self.v, self.m = v, m
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return shape_of(primal(self.v))
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        size = 1
+        for n in self.shape:
+            size *= n
+        return size
+
+    @property
+    def dtype(self) -> str:
+        return dtype_name(primal(self.v))
+
+    @property
+    def T(self) -> Value:
+        result: Value = self.m.transpose(self)
+        return result
+
+    def __getitem__(self, index: Any) -> Value:
+        result: Value = self.m.getitem(self, index=index if isinstance(index, tuple) else (index,))
+        return result
+
+
+def _operator(name: str, swapped: bool = False) -> Callable[[Value, Any], Value]:
+    def method(self: Value, other: Any) -> Value:
+        return self.m.call(name, (other, self) if swapped else (self, other))
+
+    return method
+
+
+for _method, _name in {
+    "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "pow": "pow", "mod": "mod", "floordiv": "floordiv",
+    "matmul": "matmul",
+}.items():  # fmt: skip
+    setattr(Value, f"__{_method}__", _operator(_name))
+    setattr(Value, f"__r{_method}__", _operator(_name, swapped=True))
+for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
+    setattr(Value, f"__{_name}__", _operator(_name))
+setattr(Value, "__neg__", lambda self: self.m.call("neg", (self,)))  # noqa: B010
+setattr(Value, "__hash__", object.__hash__)  # noqa: B010
+
+
+class Language:
+    """The `m` of rules: `m.sin(x)` applies the op to values, at the site of the operation that is differentiated."""
+
+    __slots__ = ("run", "site")
+
+    def __init__(self, run: Run, site: Site) -> None:
+        self.run, self.site = run, site
+
+    def call(self, name: str, arguments: tuple[Any, ...], options: dict[str, Any] | None = None) -> Value:
+        """The op `name` on values; options that aren't given have their defaults."""
+        op = OPS[name]
+        operands = tuple([_unwrap(a) for a in arguments])
+        given = {p.name: p.default for p in op.signature.options if not p.required}
+        n = len(op.signature.operands)
+        if not op.signature.variadic and len(operands) < n:
+            operands += tuple([p.default for p in op.signature.operands[len(operands) :]])
+        if options:
+            given.update(options)
+        return Value(apply(self.run, self.site.derived(op), operands, given), self)
+
+    def __getattr__(self, name: str) -> Callable[..., Value]:
+        return lambda *arguments, **options: self.call(name, arguments, options)
+
+
+def _unwrap(value: Any) -> Any:
+    if type(value) is Value:
+        return value.v
+    return List([_unwrap(v) for v in value]) if type(value) is list else value
+
+
+def replay(run: Run, site: Site, formula: Formula, y: Any, operands: list[Any]) -> Any:
+    """A formula of the table evaluated through `apply`, on values of the language."""
+    known: dict[int, Any] = {}
+    for node in formula:
+        if node.kind == "number":
+            value = node.value
+        elif node.kind == "operand":
+            value = operands[node.value]
+        elif node.kind == "result":
+            value = y
+        elif node.kind == "where":  # lazily on a scalar condition: what isn't chosen isn't computed on
+            condition, *_ = values = [known[id(a)] for a in node.arguments]
+            if type(condition) is bool:
+                value = values[1] if condition else values[2]
+            else:
+                value = apply(run, site.derived(OPS["where"]), tuple(values))
+        else:
+            value = apply(run, site.derived(OPS[node.kind]), tuple([known[id(a)] for a in node.arguments]))
+        known[id(node)] = value
+    return known[id(formula)]

@@ -1,0 +1,289 @@
+"""Statements as closures that return a completion: None (go on), BREAK, CONTINUE or RETURN; never an exception."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from ..diagnostics import GradcliError, render
+from ..lang import program
+from . import builtins, declarations, indexing, outcomes
+from .apply import apply
+from .compiler import Closure, Compiler
+from .expressions import compile_condition, compile_expression, compile_value
+from .tape import Site
+from .values import FRAME_HEAD, Variable, describe, read, show
+
+Completion: TypeAlias = "int | None"
+Statement: TypeAlias = Callable[[list[Any]], Completion]
+Setter: TypeAlias = Callable[[list[Any], Any], None]
+
+BREAK, CONTINUE, RETURN = 1, 2, 3
+RESULT = 1  # the slot of a frame that a `return` fills
+
+
+def compile_body(c: Compiler, body: tuple[program.Statement, ...]) -> Closure:
+    """A function's body: `frame -> the value it returns`, none if it doesn't."""
+    if len(body) == 1 and isinstance(body[0], program.Return) and body[0].value is not None and not c.counts:
+        return compile_expression(c, body[0].value)
+    run = compile_block(c, body)
+
+    def call(frame: list[Any]) -> Any:
+        run(frame)
+        return frame[RESULT]
+
+    return call
+
+
+def compile_block(c: Compiler, body: tuple[program.Statement, ...]) -> Statement:
+    """Statements one after the other, up to the first that doesn't end normally."""
+    statements = [compile_statement(c, s) for s in body]
+    if len(statements) == 1:
+        return statements[0]
+
+    def block(frame: list[Any]) -> Completion:
+        for statement in statements:
+            completion = statement(frame)
+            if completion is not None:
+                return completion
+        return None
+
+    return block
+
+
+def compile_statement(c: Compiler, node: program.Statement) -> Statement:
+    statement = _COMPILE[type(node)](c, node)
+    if not c.counts:
+        return statement
+
+    def counted(frame: list[Any]) -> Completion:
+        run = frame[0]
+        run.steps += 1
+        if run.steps > run.settings.max_steps:
+            run.fail(
+                "E403", f"the limit of {run.settings.max_steps} steps is reached", node.span,
+                help="a step is one statement executed; raise it with --max-steps",
+            )  # fmt: skip
+        return statement(frame)
+
+    return counted
+
+
+# ---- assignment ------------------------------------------------------------------------------------------------------
+
+
+def compile_target(c: Compiler, target: program.Target) -> Setter:
+    """How a value gets into a target: `(frame, value)`."""
+    if isinstance(target, program.NameTarget):
+        return _compile_name(target)
+    if isinstance(target, program.EntryTarget):
+        return indexing.compile_entry_write(c, target)
+    setters = [compile_target(c, item) for item in target.items]
+
+    def unpack(frame: list[Any], value: Any) -> None:
+        items = list(builtins.iterate(frame[0], value, target.span))
+        if len(items) != len(setters):
+            frame[0].fail("E315", f"{len(items)} values for {len(setters)} names", target.span, f"the right side is {describe(value)}")
+        for setter, item in zip(setters, items, strict=True):
+            setter(frame, item)
+
+    return unpack
+
+
+def _compile_name(target: program.NameTarget) -> Setter:
+    k, cell, name, span = target.slot.index + FRAME_HEAD, target.slot.cell, target.slot.name, target.span
+
+    def assign(frame: list[Any], value: Any) -> None:
+        holder, at = (frame[k], 0) if cell else (frame, k)
+        old = holder[at]
+        if type(old) is Variable and old is not value and old.name == name:
+            frame[0].replaced.setdefault(name, (old, span))
+            value = read(value) if type(value) is Variable and value.kind == "const" else value
+        holder[at] = value
+
+    return assign
+
+
+def _assign(c: Compiler, node: program.Assign) -> Statement:
+    value = compile_expression(c, node.value)
+    target = node.target
+    if isinstance(target, program.NameTarget) and not target.slot.cell and target.slot.index not in c.declared:
+        k = target.slot.index + FRAME_HEAD
+
+        def assign_local(frame: list[Any]) -> None:
+            frame[k] = value(frame)
+
+        return assign_local
+    setter = compile_target(c, target)
+    return lambda frame: setter(frame, value(frame))
+
+
+def _augment(c: Compiler, node: program.Augment) -> Statement:
+    site, value = Site(node.op, node.span), compile_value(c, node.value)
+    if isinstance(node.target, program.NameTarget):
+        current = compile_value(c, program.Read(node.target.slot, checked=True, span=node.target.span))
+        setter = compile_target(c, node.target)
+        return lambda frame: setter(frame, apply(frame[0], site, (current(frame), value(frame))))
+    write = indexing.compile_entry_write(c, node.target)
+    entry = indexing.compile_entry_read(c, node.target)
+    return lambda frame: write(frame, apply(frame[0], site, (entry(frame), value(frame))))
+
+
+# ---- control flow ----------------------------------------------------------------------------------------------------
+
+
+def _if(c: Compiler, node: program.If) -> Statement:
+    branches = [(compile_condition(c, condition), compile_block(c, body)) for condition, body in node.branches]
+    otherwise = compile_block(c, node.otherwise)
+
+    def branch(frame: list[Any]) -> Completion:
+        for condition, body in branches:
+            if condition(frame):
+                return body(frame)
+        return otherwise(frame)
+
+    return branch
+
+
+def _while(c: Compiler, node: program.While) -> Statement:
+    condition, body = compile_condition(c, node.condition), compile_block(c, node.body)
+
+    def loop(frame: list[Any]) -> Completion:
+        while condition(frame):
+            completion = body(frame)
+            if completion is not None and completion != CONTINUE:
+                return None if completion == BREAK else completion
+        return None
+
+    return loop
+
+
+def _for(c: Compiler, node: program.For) -> Statement:
+    setter, body, span = compile_target(c, node.target), compile_block(c, node.body), node.iterable.span
+    sequence = _compile_sequence(c, node.iterable)
+    slot = node.target.slot if isinstance(node.target, program.NameTarget) else None
+    local = slot.index + FRAME_HEAD if slot and not slot.cell and slot.index not in c.declared else 0
+
+    def loop(frame: list[Any]) -> Completion:
+        for item in builtins.iterate(frame[0], sequence(frame), span):
+            if local:
+                frame[local] = item
+            else:
+                setter(frame, item)
+            completion = body(frame)
+            if completion is not None and completion != CONTINUE:
+                return None if completion == BREAK else completion
+        return None
+
+    return loop
+
+
+def _compile_sequence(c: Compiler, node: program.Expression) -> Closure:
+    """What a `for` goes through; `range`, `zip` and `enumerate` as they come, without a list."""
+    if isinstance(node, program.Apply) and node.op.name in builtins.LAZY:
+        lazy, site = builtins.LAZY[node.op.name], Site(node.op, node.span)
+        operands = [compile_expression(c, o) for o in node.operands if o is not None]
+        return lambda frame: lazy(frame[0], site, [operand(frame) for operand in operands])
+    return compile_value(c, node)
+
+
+def _return(c: Compiler, node: program.Return) -> Statement:
+    value = compile_expression(c, node.value) if node.value is not None else lambda frame: None
+
+    def leave(frame: list[Any]) -> Completion:
+        frame[RESULT] = value(frame)
+        return RETURN
+
+    return leave
+
+
+# ---- the rest --------------------------------------------------------------------------------------------------------
+
+
+def _evaluate(c: Compiler, node: program.Evaluate) -> Statement:
+    value = compile_expression(c, node.value)
+
+    def evaluate(frame: list[Any]) -> None:
+        value(frame)
+
+    return evaluate
+
+
+def _print(c: Compiler, node: program.Print) -> Statement:
+    items = [compile_expression(c, item) for item in node.items]
+    return lambda frame: frame[0].printed.append(" ".join([show(item(frame)) for item in items]))
+
+
+def _output(c: Compiler, node: program.Output) -> Statement:
+    items = [(name, compile_value(c, value)) for name, value in node.items]
+
+    def output(frame: list[Any]) -> None:
+        for name, value in items:
+            frame[0].outputs[name] = value(frame)
+
+    return output
+
+
+def _expect_error(c: Compiler, node: program.ExpectError) -> Statement:
+    body = compile_block(c, node.body) if not node.found else None
+    line = node.span.line
+
+    def expect(frame: list[Any]) -> None:
+        run, text = frame[0], node.found
+        depth, calls = run.depth, run.trace.calls
+        if body is not None:
+            try:
+                body(frame)
+            except GradcliError as error:
+                text = "\n".join(render(d) for d in error.diagnostics)
+                run.depth = depth
+                run.trace.enter(calls)
+        if not text:
+            message = f'expected an error that says "{node.message}", and there was none'
+        elif node.message not in text:
+            message = f'expected an error that says "{node.message}", and it said: {text.splitlines()[0]}'
+        else:
+            message = ""
+        outcomes.note(run, line, message, node.span)
+
+    return expect
+
+
+def _import(c: Compiler, node: program.Import) -> Statement:
+    from .evaluator import compile_program, run_import
+
+    k = node.slot.index + FRAME_HEAD
+    key = id(node.program)
+    if key not in c.imports:
+        c.imports[key] = compile_program(c.settings, node.program, c.keeps_all, c.imports, f"{c.prefix}{node.slot.name}.")
+    compiled = c.imports[key]
+
+    def load(frame: list[Any]) -> None:
+        namespace = run_import(frame[0], compiled, node)
+        if node.slot.cell:
+            frame[k][0] = namespace
+        else:
+            frame[k] = namespace
+
+    return load
+
+
+_COMPILE: dict[type, Callable[[Compiler, Any], Statement]] = {
+    program.Declare: declarations.compile_declare,
+    program.Assign: _assign,
+    program.Augment: _augment,
+    program.Update: declarations.compile_update,
+    program.Evaluate: _evaluate,
+    program.If: _if,
+    program.While: _while,
+    program.For: _for,
+    program.Break: lambda c, node: lambda frame: BREAK,
+    program.Continue: lambda c, node: lambda frame: CONTINUE,
+    program.Return: _return,
+    program.Print: _print,
+    program.Output: _output,
+    program.Expect: outcomes.compile_expect,
+    program.ExpectError: _expect_error,
+    program.Import: _import,
+}
+
