@@ -270,10 +270,7 @@ def _einsum(xp: Any, *arrays: Any, subscripts: Any) -> Any:
     arrays = tuple(xp.asarray(a) for a in arrays)
     terms, output, sizes = _einsum_terms(subscripts, [a.shape for a in arrays])
     # Axes of size 1 under `...` are spread first: array modules disagree about them.
-    arrays = tuple(
-        xp.broadcast_to(a, tuple(sizes[label] for label in term)) if len(set(term)) == len(term) else a
-        for a, term in zip(arrays, terms, strict=True)
-    )
+    arrays = tuple(xp.broadcast_to(a, tuple(sizes[label] for label in t)) for a, t in zip(arrays, terms, strict=True))
     return xp.einsum(f"{','.join(terms)}->{output}", *arrays, optimize=len(arrays) > 1)
 
 
@@ -286,7 +283,8 @@ def _einsum_back(m: Any, g: Any, y: Any, k: int, *arrays: Any, subscripts: Any) 
     """The same sum with the cotangent in the place of operand k, which then is the result."""
     terms, output, sizes = _einsum_terms(subscripts, [tuple(a.shape) for a in arrays])
     labels = "".join(dict.fromkeys(terms[k]))  # each once: "ii" becomes "i", and goes onto the diagonal below
-    others = [(term, conj(m, a)) for i, (term, a) in enumerate(zip(terms, arrays, strict=True)) if i != k]
+    others = [(t, _stretched(m, conj(m, a), [sizes[label] for label in t])) for t, a in zip(terms, arrays, strict=True)]
+    del others[k]
     reached = "".join(label for label in labels if label in output or any(label in term for term, _ in others))
     back = m.einsum(g, *(a for _, a in others), subscripts=f"{','.join([output, *(term for term, _ in others)])}->{reached}")
     spread = tuple(sizes[label] if label in reached else 1 for label in labels)
@@ -296,6 +294,11 @@ def _einsum_back(m: Any, g: Any, y: Any, k: int, *arrays: Any, subscripts: Any) 
     places = _diagonal_places(terms[k], labels, sizes)
     flat = m.untake(m.reshape(back, shape=[len(places)]), places, axis=0, shape=(arrays[k].size,))
     return m.reshape(flat, shape=arrays[k].shape)
+
+
+def _stretched(m: Any, a: Any, shape: list[int]) -> Any:
+    """`a` with its axes of size 1 under `...` spread to the size that they have there."""
+    return a if list(a.shape) == shape else m.broadcast_to(a, shape=shape)
 
 
 def _diagonal_places(term: str, labels: str, sizes: dict[str, int]) -> list[int]:

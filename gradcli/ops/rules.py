@@ -41,11 +41,10 @@ def sizes(name: str, shape: Any) -> Shape:
 
 def one_axis(axis: Any, shape: Shape, extra: int = 0) -> int:
     """The axis, counted from the front; `extra` is how many axes the result has more."""
-    axis = whole("axis", axis, "axis")
-    ndim = len(shape) + extra
-    if not -ndim <= axis < ndim:
-        raise OpError(f"axis {axis} is out of range for an array of {_dimensions(len(shape))}, shape {shape}")
-    return axis % ndim
+    index, ndim = whole("axis", axis, "axis"), len(shape) + extra
+    if not -ndim <= index < ndim:
+        raise OpError(f"axis {index} is out of range for an array of {_dimensions(len(shape))}, shape {shape}")
+    return index % ndim
 
 
 def all_axes(axis: Any, shape: Shape) -> tuple[int, ...]:
