@@ -1,4 +1,4 @@
-'''gradcli evaluates and differentiates small programs.
+"""gradcli evaluates and differentiates small programs.
 
     >>> import gradcli
     >>> program = gradcli.load(source="var x = 3.0; y = x**2")
@@ -23,7 +23,7 @@ resolving, running and printing. An error: one call where it is found, one entry
 in report, one line in its FORMATS. A command: a file in tasks, a file in cli, one word in cli/app.py.
 
 Nothing heavy is imported here: `gradcli --version` must not pay for NumPy, nor a formula of numbers.
-'''
+"""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ _COMMAND_LINE = {
     "E007": Code(
         "a setting is wrong",
         "[tool.gradcli] in pyproject.toml, or gradcli.toml, isn't valid TOML or has a key that is no option.",
-        "Keys are long options without their dashes: `dtype = \"float32\"`, for one command under [tool.gradcli.eval].",
+        'Keys are long options without their dashes: `dtype = "float32"`, for one command under [tool.gradcli.eval].',
     ),
 }
 
@@ -73,7 +73,8 @@ _RUN_TIME = {
     ),
     "E302": Code(
         "shapes don't broadcast",
-        "Elementwise operations stretch axes of length 1 and add missing ones in front, as NumPy does. These shapes don't fit so.",
+        "Elementwise operations stretch axes of length 1 and add missing ones in front, as NumPy does.\n"
+        "These shapes don't fit so.",
         "Compare the shapes from the right: each pair of sizes has to be equal, or one of them 1. `x[:, none]` adds an axis.",
         "a = ones([3]) + ones([4])",
     ),
@@ -146,7 +147,8 @@ _RUN_TIME = {
     ),
     "E314": Code(
         "this can't be differentiated so",
-        "The target or the source isn't something with a derivative: a complex target, a string, a function where a value is expected.",
+        "The target or the source isn't something with a derivative: a complex target,\n"
+        "a string, a function where a value is expected.",
         "Differentiate `real(z)`, `imag(z)` or `abs(z)`; call the function, or use the form `grad(f)(x)`.",
         "var x = 1.0\ny = grad(x * 1j, x)",
     ),
@@ -234,8 +236,8 @@ _OTHER = {
     ),
     "W201": Code(
         "an unconnected gradient",
-        "The target doesn't depend on the source in a way that was recorded, so the gradient is `none`. That isn't the same as 0:\n"
-        "0 is a derivative, `none` says that there is no path. The diagnostic carries a reason code.",
+        "The target doesn't depend on the source in a way that was recorded, so the gradient is `none`.\n"
+        "That isn't 0: 0 is a derivative, `none` says that there is no path. The diagnostic carries a reason code.",
         "`gradcli explain REASON` tells about the reason. --unconnected zero gives zeros.",
         "var x = 1.0\nvar y = 2.0\noutput x**2",
     ),
@@ -254,17 +256,25 @@ _OTHER = {
 }
 
 _REASONS = {
-    "never_read": Code("the source is never used", "Nothing that leads to the target reads it.", "Use it, or leave it out of wrt."),
+    "never_read": Code(
+        "the source is never used", "Nothing that leads to the target reads it.", "Use it, or leave it out of wrt."
+    ),
     "constant": Code(
-        "the source is a constant", "Literals and `const` are never watched.", "Declare it with `var`, or `watch` it before it is used."
+        "the source is a constant",
+        "Literals and `const` are never watched.",
+        "Declare it with `var`, or `watch` it before it is used.",
     ),
     "integer": Code(
-        "the path goes through integers", "Ints and bools have no derivatives.", "Write floats: `2.0`, or `cast(x, \"float64\")`."
+        "the path goes through integers", "Ints and bools have no derivatives.", 'Write floats: `2.0`, or `cast(x, "float64")`.'
     ),
     "string": Code("the source is a string", "Strings have no derivatives.", "Differentiate by a number."),
-    "frozen": Code("the source is frozen", "`frozen` variables aren't watched by themselves.", "Declare it with `var`, or `watch` it."),
+    "frozen": Code(
+        "the source is frozen", "`frozen` variables aren't watched by themselves.", "Declare it with `var`, or `watch` it."
+    ),
     "detached": Code(
-        "the path is cut by detach", "`detach` (or `stop_gradient`) gives the value without its history.", "Remove it, if it isn't meant."
+        "the path is cut by detach",
+        "`detach` (or `stop_gradient`) gives the value without its history.",
+        "Remove it, if it isn't meant.",
     ),
     "replaced": Code(
         "the variable was replaced",
@@ -277,7 +287,9 @@ _REASONS = {
         "Use a plain name for intermediate values, and `:=` only for updates.",
     ),
     "paused": Code(
-        "the path goes through a pause block", "Nothing is recorded inside `pause { … }`.", "Move the computation out of the block."
+        "the path goes through a pause block",
+        "Nothing is recorded inside `pause { … }`.",
+        "Move the computation out of the block.",
     ),
     "condition_only": Code(
         "the source decides only a condition",
@@ -295,7 +307,9 @@ _REASONS = {
         "Open the tape earlier, or `watch` the source first.",
     ),
     "not_on_path": Code(
-        "the source isn't on the path to the target", "Both were recorded, but no operation leads from one to the other.", "Check the names."
+        "the source isn't on the path to the target",
+        "Both were recorded, but no operation leads from one to the other.",
+        "Check the names.",
     ),
     "undifferentiable": Code(
         "the path goes through a function without a derivative",

@@ -6,6 +6,7 @@ called, the engine when it runs.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Sequence
@@ -96,7 +97,5 @@ def _print_error(code: str, message: str, help: str = "") -> None:
 
 def _abandon_stdout() -> None:
     """Nobody reads standard output any more: what is still buffered goes nowhere, so that the exit stays quiet."""
-    try:
+    with contextlib.suppress(OSError, ValueError):  # where it is no file at all, but a test's buffer
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, ValueError):
-        pass  # standard output is not a file at all (a test's buffer)

@@ -74,7 +74,7 @@ def dispatch(arguments: Sequence[str]) -> int:
     from .config import defaults
 
     try:
-        settings = {"default_map": defaults()} if arguments and arguments[0] in COMMANDS else {}
+        settings: dict[str, Any] = {"default_map": defaults()} if arguments and arguments[0] in COMMANDS else {}
         with group.make_context("gradcli", list(arguments), **settings) as context:
             return int(group.invoke(context) or 0)
     except typer.Exit as done:
@@ -99,9 +99,8 @@ def _diagnose(error: Any) -> Diagnostic:
     elif found := re.match(r"No such command '(.*)'", message):
         message = f"no such command: `{found[1]}`"
         help = did_you_mean(found[1], COMMANDS) or f"the commands are {', '.join(COMMANDS)}"
-    elif hasattr(parameter_type := getattr(getattr(error, "param", None), "type", None), "choices"):
-        value = re.search(r"'([^']*)' is not one of", message)
-        help = did_you_mean(value[1], map(str, parameter_type.choices)) if value else ""
+    elif found := re.search(r"'([^']*)' is not one of (.*)", message):
+        help = did_you_mean(found[1], re.findall(r"'([^']*)'", found[2]))
     if not help and context:
         help = f"`{context.command_path} --help` lists what there is"
     return Diagnostic("E001", message[:1].lower() + message[1:], help=help)

@@ -4,6 +4,8 @@
     dtype = "float32"           # for every command that has --dtype
     [tool.gradcli.eval]
     precision = 12              # for one command
+
+Keys are long options without their dashes; the command line wins.
 """
 
 from __future__ import annotations

@@ -50,10 +50,10 @@ def command(
       gradcli eval -e 'x**2 * sin(y)' --set x=3 --set y=0.5
       gradcli eval -e 'var x = 3.0; y = x**2' --format json
     """
+    if format == "npz" and output_file is None:
+        raise GradcliError(Diagnostic("E001", "--format npz needs a file", help="add `-o FILE.npz`"))
     job = _Job(Terminal(color, quiet, verbose), format, precision, show, output_file)
     try:
-        if format == "npz" and output_file is None:
-            raise GradcliError(Diagnostic("E001", "--format npz needs a file", help="add `-o FILE.npz`"))
         wanted = Options(
             of=options.names(of),
             wrt=options.names(wrt),
@@ -128,10 +128,12 @@ class _Job:
         """Prints everything, answers first; returns the exit code."""
         try:
             if self.show is None:
-                output.write(report.render(self.format, self.evaluations, self.style), self.path)
+                answer = report.render(self.format, self.evaluations, self.style)
             else:
                 self.stages += [e.trace for e in self.evaluations if e.trace]
-                output.write("".join(stage.rstrip() + "\n" for stage in self.stages), self.path)
+                answer = "".join(stage.rstrip() + "\n" for stage in self.stages)
+            if answer:
+                output.write(answer, self.path)
         finally:
             for remark in self.remarks:
                 self.terminal.diagnostic(remark)

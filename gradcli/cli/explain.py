@@ -13,7 +13,7 @@ from .terminal import Terminal
 
 
 def command(
-    code: Annotated[str | None, typer.Argument(metavar="[CODE]", help="As in error[E304]; or a reason such as `detached`.")] = None,
+    code: Annotated[str | None, typer.Argument(metavar="[CODE]", help="E304, W201, or a reason such as detached.")] = None,
     color: options.Color = "auto",
 ) -> int:
     """Tell what an error, a warning or a reason code means, and what to do.
@@ -28,9 +28,9 @@ def command(
         for name, entry in CODES.items():
             print(f"{name:<17}{entry.title}")
         return 0
-    name = next((known for known in CODES if known.lower() == code.strip().lower()), None)
-    if name is None:
-        help = did_you_mean(code.upper() if code[1:].isdigit() else code, CODES) or "`gradcli explain` lists all of them"
+    name = next((known for known in CODES if known.lower() == code.strip().lower()), "")
+    if not name:
+        help = did_you_mean(code.upper() if len(code) == 4 else code, CODES) or "`gradcli explain` lists all of them"
         raise GradcliError(Diagnostic("E001", f"no such code: `{code}`", help=help))
     print(describe(name, CODES[name], bold))
     return 0

@@ -30,12 +30,12 @@ def parse_memory(text: str) -> int:
 def parse_timeout(seconds: float | None) -> float | None:
     """The seconds of `--timeout`, which have to be a time that passes."""
     if seconds is not None and not 0 < seconds < 1e9:
-        raise GradcliError(Diagnostic("E001", f"--timeout: `{seconds:g}` is not a time", help="write seconds, as in `--timeout 10`"))
+        raise GradcliError(Diagnostic("E001", f"--timeout: `{seconds:g}` is not a time", help="write seconds: `--timeout 10`"))
     return seconds
 
 
 @contextmanager
-def limited(timeout: float | None, memory: int | None, last_words: Callable[[Diagnostic], None]) -> Iterator[None]:
+def limited(timeout: float | None, memory: int | None, last_words: Callable[[Diagnostic], object]) -> Iterator[None]:
     """Runs its block under the limits; raises GradcliError (E404, E405) where one is reached.
 
     `last_words` is called, from another thread, before the process is ended for not coming back; the exit code is 4 then.
@@ -52,7 +52,7 @@ def out_of_memory(detail: str = "") -> Diagnostic:
 
 
 @contextmanager
-def _time_limit(seconds: float | None, last_words: Callable[[Diagnostic], None]) -> Iterator[None]:
+def _time_limit(seconds: float | None, last_words: Callable[[Diagnostic], object]) -> Iterator[None]:
     if seconds is None:
         yield
         return

@@ -9,18 +9,22 @@ import typer
 
 from ..diagnostics import Diagnostic, GradcliError
 
-Files = Annotated[list[str] | None, typer.Argument(metavar="[FILE]...", help="Programs; - is standard input.", show_default=False)]
+Files = Annotated[
+    list[str] | None, typer.Argument(metavar="[FILE]...", help="Programs; - is standard input.", show_default=False)
+]
 Expression = Annotated[str | None, typer.Option("-e", "--expr", metavar="EXPR", help="The program itself instead of a file.")]
 Set = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="Set an input: a constant expression, or @FILE (.npy .npz:name .csv .json)."),
+    typer.Option(
+        "--set", metavar="NAME=VALUE", help="Set an input: a constant expression, or @FILE (.npy .npz:name .csv .json)."
+    ),
 ]
-Inputs = Annotated[str | None, typer.Option("--inputs", metavar="FILE", help="Inputs from a .json mapping or an .npz; --set wins.")]
+Inputs = Annotated[
+    str | None, typer.Option("--inputs", metavar="FILE", help="Inputs from a .json mapping or an .npz; --set wins.")
+]
 IgnoreExtra = Annotated[bool, typer.Option("--ignore-extra", help="Allow inputs that the program doesn't declare.")]
 Of = Annotated[list[str] | None, typer.Option("--of", metavar="NAME,...", help="What to differentiate (default: every output).")]
-Wrt = Annotated[
-    list[str] | None, typer.Option("--wrt", metavar="NAME,...", help="By what (default: every trainable variable).")
-]
+Wrt = Annotated[list[str] | None, typer.Option("--wrt", metavar="NAME,...", help="By what (default: every trainable variable).")]
 NoGrad = Annotated[bool, typer.Option("--no-grad", help="Values only.")]
 Unconnected = Annotated[
     Literal["none", "zero", "error"], typer.Option("--unconnected", help="What a gradient that doesn't exist gives.")
@@ -28,7 +32,9 @@ Unconnected = Annotated[
 Dtype = Annotated[Literal["float64", "float32"], typer.Option("--dtype", help="The float type of the run.")]
 Device = Annotated[str, typer.Option("--device", metavar="cpu|cuda|cuda:N", help="Where arrays live.")]
 Seed = Annotated[int, typer.Option("--seed", help="Of the random builtins.")]
-Output = Annotated[str | None, typer.Option("-o", "--output", metavar="FILE", help="Write the answer there, whole or not at all.")]
+Output = Annotated[
+    str | None, typer.Option("-o", "--output", metavar="FILE", help="Write the answer there, whole or not at all.")
+]
 MaxSteps = Annotated[int | None, typer.Option("--max-steps", min=1, help="Stop after so many statements.")]
 Timeout = Annotated[float | None, typer.Option("--timeout", metavar="SECONDS", help="Stop after so long.")]
 MaxMemory = Annotated[str | None, typer.Option("--max-memory", metavar="SIZE", help="Memory for the program: 100M, 2G.")]

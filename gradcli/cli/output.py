@@ -49,4 +49,3 @@ def _replace(target: Path, data: bytes) -> None:
 def _advice(path: str) -> str:
     folder = os.path.dirname(path) or "."
     return "" if os.path.isdir(folder) else f"there is no folder `{folder}`: make it first"
-

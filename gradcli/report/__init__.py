@@ -30,7 +30,7 @@ class Style:
     precision: int | None = None
 
 
-def render(format: str, evaluations: Sequence[Evaluation], style: Style = Style()) -> str | bytes:  # noqa: B008
+def render(format: str, evaluations: Sequence[Evaluation], style: Style = Style()) -> str | bytes:
     """The answer in one of FORMATS."""
     module = importlib.import_module(f".{format}", __name__)
     return cast("str | bytes", module.render(evaluations, style))

@@ -1,6 +1,6 @@
 """`--format npz`: NumPy arrays under `output` and `output/wrt`, with the file before a colon where there are several.
 
-Lists and dicts are stored by their items (`output.0`, `output.w`); what has no number (an unconnected gradient, none) is left out.
+Lists and dicts are stored by their items (`output.0`, `output.w`); what has no number is left out.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from . import Style
 
 
 def render(evaluations: Sequence[Evaluation], style: Style) -> bytes:
+    if not any(e.outputs or e.gradients for e in evaluations):
+        return b""
     data = io.BytesIO()
     # Written by hand: np.savez takes names as keywords, and an output may be called `file`.
     with zipfile.ZipFile(data, "w") as archive:

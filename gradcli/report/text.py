@@ -2,6 +2,8 @@
 
     f        24.2
     ∂f/∂x    [-215.6  -88.]
+
+Labels are the names of the program; `∂Σy/∂x` is the gradient of the sum of an array y.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ..diagnostics import _printable
 from ..tasks.evaluation import Evaluation
 from . import Style
 from .values import is_array, nonfinite
@@ -131,4 +134,4 @@ def _array(value: Any, precision: int | None, width: int) -> str:
 
 def _tame(text: str) -> str:
     """Control characters made visible, so that what a program prints can't drive the terminal."""
-    return "".join(chr(0x2400 + ord(c)) if c < " " and c not in "\n\t" else "\u2421" if "\x7f" <= c <= "\x9f" else c for c in text)
+    return "\n".join(map(_printable, text.split("\n")))

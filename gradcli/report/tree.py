@@ -9,7 +9,7 @@ _MAX_DEPTH = 200
 
 
 def draw(node: Any, indent: str = "", label: str = "") -> str:
-    """One line a node with its plain fields; its child nodes below it, indented. Fields outside comparison (spans) are left out."""
+    """One line a node with its plain fields; its child nodes below it, indented. Spans are left out."""
     if len(indent) > 2 * _MAX_DEPTH:
         return f"{indent}…"
     if isinstance(node, (list, tuple)):
@@ -34,7 +34,7 @@ def draw(node: Any, indent: str = "", label: str = "") -> str:
 def _is_leaf(value: Any) -> bool:
     if isinstance(value, (list, tuple)):
         return all(map(_is_leaf, value))
-    return not is_dataclass(value) and not isinstance(value, dict) or _symbol(value) != ""
+    return (not is_dataclass(value) and not isinstance(value, dict)) or _symbol(value) != ""
 
 
 def _symbol(value: Any) -> str:

@@ -9,7 +9,7 @@ _DTYPES = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
 
 
 def is_array(value: Any) -> bool:
-    """An array or an array library's scalar. Asked this way, nobody imports NumPy for a number."""
+    """An array or an array library's scalar. Asked this way, a number doesn't import NumPy."""
     return hasattr(value, "dtype") and hasattr(value, "shape")
 
 
@@ -24,9 +24,10 @@ def shape_and_dtype(value: Any) -> tuple[list[int], str] | None:
 def plain(value: Any) -> Any:
     """A value as JSON has it: numbers, lists, dicts, strings, None; `"nan"`, `{"re": …, "im": …}` where it has none."""
     if is_array(value):
-        if value.dtype.kind == "f" and (value - value == 0).all():  # all finite: no need to look at each
-            return value.tolist()
-        return plain(value.tolist())
+        import numpy as np
+
+        # Where all numbers are finite there is no need to look at each.
+        return value.tolist() if value.dtype.kind == "f" and np.isfinite(value).all() else plain(value.tolist())
     if isinstance(value, float):
         return value if math.isfinite(value) else nonfinite(value)
     if isinstance(value, complex):

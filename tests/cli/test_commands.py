@@ -1,0 +1,173 @@
+"""The command line as such: help, version, what is wrong with it, `ops`, `explain`, settings of a project."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gradcli as package
+from gradcli.cli.app import COMMANDS, load_command
+from gradcli.cli.ops import derivatives
+from gradcli.cli.options import names
+from gradcli.codes import CODES, REASONS
+from gradcli.ops import OPS
+
+Run = Callable[..., Any]
+
+
+def examples() -> list[str]:
+    """The commands that the help texts show."""
+    return [line.strip() for name in COMMANDS for line in load_command(name).help.split("\n") if line.strip().startswith("gradcli ")]
+
+
+def test_version(gradcli: Run) -> None:
+    assert gradcli("--version").out == f"gradcli {package.__version__}\n"
+
+
+def test_help_lists_the_commands(gradcli: Run) -> None:
+    result = gradcli("--help")
+    assert result.code == 0
+    for name in COMMANDS:
+        assert re.search(rf"^  {name} ", result.out, re.M)
+    assert gradcli("").out == result.out
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_with_an_example(gradcli: Run, name: str) -> None:
+    result = gradcli(f"{name} --help")
+    assert result.code == 0
+    assert f"gradcli {name}" in result.out.split("Options:")[0].split("\n", 1)[1]
+    for parameter in load_command(name).params:
+        assert parameter.help, f"{name}: {parameter.name} has no help"
+
+
+@pytest.mark.parametrize("example", examples())
+def test_examples_of_the_help_run(gradcli: Run, example: str) -> None:
+    result = gradcli(*shlex.split(example)[1:])
+    assert result.code == 0, result.err
+    assert result.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "help"),
+    [
+        ("evla", "did you mean `eval`?"),
+        ("frobnicate", "the commands are eval"),
+        ("eval --sett x=3", "did you mean `--set`?"),
+        ("eval -e x --format jsn", "did you mean `json`?"),
+        ("eval -e x --seed many", "`gradcli eval --help` lists what there is"),
+        ("ops tanhh", "did you mean `tanh`?"),
+        ("ops arctan2", "did you mean `atan2`?"),
+        ("explain detachd", "did you mean `detached`?"),
+        ("eval", "name a FILE"),
+        ("eval a.tg -e x", "give one or the other"),
+        ("eval -e x --max-memory lots", "write `100M` or `2G`"),
+        ("eval -e x --timeout 0", "write seconds"),
+        ("eval -e x --format npz", "add `-o FILE.npz`"),
+    ],
+)
+def test_a_wrong_command_line_is_told_how_to_be_right(gradcli: Run, arguments: str, help: str) -> None:
+    result = gradcli(arguments)
+    assert result.code == 2
+    assert help in result.err
+    assert "error[E001]" in result.err
+    assert result.out == ""
+
+
+def test_comma_lists_leave_expressions_whole() -> None:
+    assert names(["x, y", "z"]) == ("x", "y", "z")
+    assert names(["f(x, y),w[0, 1]"]) == ("f(x, y)", "w[0, 1]")
+    assert names(None) == ()
+
+
+# ---- ops and explain -------------------------------------------------------------------------------------------------
+
+
+def test_ops_lists_what_programs_can_call(gradcli: Run) -> None:
+    listing = gradcli("ops").out
+    for op in OPS.values():
+        assert (f" {op.name}(" in listing) != op.internal, op.name
+
+
+def test_ops_shows_the_derivative(gradcli: Run) -> None:
+    assert re.search(r"∂/∂b +-y / b\n", gradcli("ops div").out)
+    assert gradcli("ops /").out == gradcli("ops div").out
+    assert json.loads(gradcli("ops maximum --format json").out)["convention"]
+
+
+@pytest.mark.parametrize("name", OPS)
+def test_every_op_has_a_page(gradcli: Run, name: str) -> None:
+    result = gradcli("ops", name)
+    assert OPS[name].summary in result.out
+    assert all(derivatives(OPS[name]).values())
+
+
+def test_explain(gradcli: Run) -> None:
+    assert "Fix:" in gradcli("explain e304").out
+    assert "Fix:" in gradcli("explain Detached").out
+    listing = gradcli("explain").out
+    assert [line.split()[0] for line in listing.splitlines()] == list(CODES)
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_every_code_says_what_and_what_to_do(code: str) -> None:
+    entry = CODES[code]
+    assert entry.title
+    assert entry.text.endswith((".", ":"))
+    assert entry.fix.endswith(".")
+
+
+def test_every_code_in_the_source_is_explained() -> None:
+    source = "\n".join(path.read_text(encoding="utf-8") for path in Path(package.__file__).parent.rglob("*.py"))
+    used = set(re.findall(r'"([EW]\d{3})"', source))
+    assert sorted(used - set(CODES)) == []
+    assert set(CODES) - used - REASONS == set()
+
+
+# ---- settings --------------------------------------------------------------------------------------------------------
+
+
+def test_settings_of_a_project(gradcli: Run, tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.gradcli]\nformat = "json"\n[tool.gradcli.eval]\nprecision = 3\n')
+    assert json.loads(gradcli("ops tanh").out)["name"] == "tanh"
+    assert gradcli("ops tanh --format text").out.startswith("tanh(x)")
+
+
+def test_settings_are_found_in_a_folder_above(gradcli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "gradcli.toml").write_text('[ops]\nformat = "json"\n')
+    (tmp_path / "pyproject.toml").write_text("[tool.gradcli]\nnever = 1\n")
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    (tmp_path / "a" / "pyproject.toml").write_text('[project]\nname = "no settings of gradcli"\n')
+    monkeypatch.chdir(inner)
+    assert json.loads(gradcli("ops tanh").out)["name"] == "tanh"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("formt = 'json'", "did you mean `format`?"),
+        ("[ops]\nformt = 'json'", "there is no setting `ops.formt`"),
+        ("output = 'x.json'", "there is no setting `output`"),
+        ("not toml", "it isn't valid TOML"),
+    ],
+)
+def test_wrong_settings(gradcli: Run, tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "gradcli.toml").write_text(text)
+    result = gradcli("ops tanh")
+    assert result.code == 2
+    assert message in result.err
+    assert "gradcli.toml" in result.err
+
+
+def test_a_wrong_value_in_the_settings(gradcli: Run, tmp_path: Path) -> None:
+    (tmp_path / "gradcli.toml").write_text("format = 'jsn'")
+    result = gradcli("ops tanh")
+    assert result.code == 2
+    assert "did you mean `json`?" in result.err

@@ -1,0 +1,110 @@
+"""Inputs from outside: files of every kind, and what is said about bad ones. (`--set` literals: see test_eval.)"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gradcli.diagnostics import GradcliError
+from gradcli.tasks.inputs import read_inputs, read_mapping, read_value
+
+
+def write(path: Path, text: str) -> str:
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def test_csv_of_one_column_is_a_vector(tmp_path: Path) -> None:
+    assert read_value(write(tmp_path / "x.csv", "x\n1.0\n2.5\n\n")).tolist() == [1.0, 2.5]
+
+
+def test_csv_of_several_columns_is_a_matrix(tmp_path: Path) -> None:
+    assert read_value(write(tmp_path / "x.csv", "1,2\n3,nan\n")).shape == (2, 2)
+    assert read_value(write(tmp_path / "h.csv", "a, b\n1, 2\n")).tolist() == [[1.0, 2.0]]
+
+
+def test_csv_without_rows_is_an_empty_vector(tmp_path: Path) -> None:
+    assert read_value(write(tmp_path / "x.csv", "a\n")).shape == (0,)
+
+
+def test_numpy_files(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.arange(3.0))
+    np.savez(tmp_path / "one.npz", w=np.eye(2))
+    np.savez(tmp_path / "two.npz", w=np.eye(2), b=np.zeros(2))
+    assert read_value(f"{tmp_path}/x.npy").tolist() == [0.0, 1.0, 2.0]
+    assert read_value(f"{tmp_path}/one.npz").shape == (2, 2)
+    assert read_value(f"{tmp_path}/two.npz:b").shape == (2,)
+    assert sorted(read_mapping(f"{tmp_path}/two.npz")) == ["b", "w"]
+
+
+def test_json_mapping(tmp_path: Path) -> None:
+    text = json.dumps({"x": [1, "nan", "-inf"], "layer": {"w": [[1.0]], "inner": {"b": True}}, "z": {"re": 1, "im": -2}, "e": []})
+    values = read_mapping(write(tmp_path / "v.json", text))
+    assert np.isnan(values["x"][1])
+    assert values["x"][2] == float("-inf")
+    assert {k: v for k, v in values.items() if k != "x"} == {"layer.w": [[1.0]], "layer.inner.b": True, "z": 1 - 2j, "e": []}
+
+
+def test_a_file_at_set_wins_over_inputs(tmp_path: Path) -> None:
+    path = write(tmp_path / "v.json", '{"x": 1.0, "y": 2.0}')
+    values = read_inputs([f"x=@{write(tmp_path / 'x.json', '[3.0]')}"], path)
+    assert values == {"x": [3.0], "y": 2.0}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "code", "message"),
+    [
+        ("x.csv", "a\n1\ntwo\n", "E005", "x.csv:3: `two` is not a number"),
+        ("x.csv", "1,2\n3\n", "E005", "x.csv:2: 1 cells, 2 in the lines before"),
+        ("x.csv", "1_0\n2\n1_0\n", "E005", "x.csv:3: `1_0` is not a number"),
+        ("x.json", "{", "E005", "x.json:1:2: not JSON"),
+        ("x.json", "[" * 100_000, "E005", "nested too deeply"),
+        ("x.npy", "not numpy", "E005", "it is not a NumPy file"),
+        ("x.npz", "not numpy", "E005", "it is not a NumPy file"),
+        ("x.txt", "1", "E002", "the endings are .json, .csv, .npy, .npz:name"),
+    ],
+)
+def test_bad_files(tmp_path: Path, name: str, text: str, code: str, message: str) -> None:
+    with pytest.raises(GradcliError) as caught:
+        read_value(write(tmp_path / name, text))
+    assert caught.value.diagnostics[0].code == code
+    assert caught.value.exit_code == 2
+    assert message in str(caught.value)
+
+
+def test_a_missing_file_and_a_folder(tmp_path: Path) -> None:
+    for path in (tmp_path / "no.csv", tmp_path / "no.npz", tmp_path / "no.npy"):
+        with pytest.raises(GradcliError, match="No such file") as caught:
+            read_value(str(path))
+        assert caught.value.diagnostics[0].code == "E002"
+
+
+def test_python_objects_are_never_loaded(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.array([{}], dtype=object), allow_pickle=True)
+    np.savez(tmp_path / "x.npz", x=np.array([{}], dtype=object), allow_pickle=True)
+    for name in ("x.npy", "x.npz:x"):
+        with pytest.raises(GradcliError, match="Python objects"):
+            read_value(f"{tmp_path}/{name}")
+
+
+def test_which_array(tmp_path: Path) -> None:
+    np.savez(tmp_path / "two.npz", w=np.eye(2), b=np.zeros(2))
+    with pytest.raises(GradcliError, match="the arrays are `w`, `b`"):
+        read_value(f"{tmp_path}/two.npz")
+    with pytest.raises(GradcliError, match="no array `c`"):
+        read_value(f"{tmp_path}/two.npz:c")
+
+
+def test_inputs_are_a_mapping(tmp_path: Path) -> None:
+    with pytest.raises(GradcliError, match="expected a mapping"):
+        read_mapping(write(tmp_path / "v.json", "[1, 2]"))
+
+
+@pytest.mark.parametrize("text", ["x", "=3", "x=", " = "])
+def test_malformed_assignments(text: str) -> None:
+    with pytest.raises(GradcliError, match="NAME=VALUE") as caught:
+        read_inputs([text])
+    assert caught.value.exit_code == 2

@@ -1,0 +1,105 @@
+"""The text format: how values look, and how lines stand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gradcli.report import Style, render, statistics
+from gradcli.report.text import show
+from gradcli.tasks.evaluation import Evaluation, Expectation
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (24.199999999999996, "24.2"),
+        (3.0, "3.0"),
+        (-0.0, "-0.0"),
+        (1 / 3, "0.33333333"),
+        (12345.678901234, "12345.67890123"),
+        (0.000123456789123, "0.00012345679"),
+        (0.999999999999, "1.0"),
+        (1e-10, "1e-10"),
+        (8.333333333333333e-08, "8.33333333e-08"),
+        (123456789012.34567, "123456789012.34567"),
+        (1.7976931348623157e308, "1.79769313e+308"),
+        (float("nan"), "nan"),
+        (float("-inf"), "-inf"),
+        (1 - 2.5j, "1.0-2.5j"),
+        (True, "true"),
+        (7, "7"),
+        (None, "none"),
+        ("a label", "a label"),
+        ([1.0, "a", None], '[1.0, "a", none]'),
+        ({"w": [1.0], "b": np.ones((2, 2))}, "{w: [1.0], b: [[1. 1.] [1. 1.]]}"),
+        (np.float32(1234.5678), "1234.5677"),
+        (np.array(2.5), "2.5"),
+        (np.array([-215.6, -88.0]), "[-215.6  -88.]"),
+        (np.array([True, False]), "[ true false]"),
+        (np.array([]), "[]"),
+    ],
+)
+def test_values(value: object, text: str) -> None:
+    assert show(value) == text
+
+
+def test_precision_counts_significant_digits() -> None:
+    assert show(1 / 3, 12) == "0.333333333333"
+    assert show(24.199999999999996, 17) == "24.199999999999996"
+    assert show(np.array([1 / 3, 200 / 3]), 3) == "[0.333  66.7]"
+
+
+def test_long_values_are_summarised() -> None:
+    assert "..." in show(np.arange(2000.0))
+    assert show([float(k) for k in range(2000)]) == "[0.0, 1.0, 2.0, ..., 1997.0, 1998.0, 1999.0]"
+
+
+def evaluation() -> Evaluation:
+    return Evaluation(
+        "rosenbrock.tg",
+        outputs={"f": 24.199999999999996, "m": np.arange(4.0).reshape(2, 2), "x + y": 2.0},
+        gradients={
+            "f": {"x": np.array([-215.6, -88.0])},
+            "m": {"x": np.array([1.0, 2.0]), "layer.w": None},
+            "x + y": {"y": 1.0},
+        },
+        summed=["m"],
+        printed=["step 1", "step 2"],
+    )
+
+
+def test_lines_are_aligned() -> None:
+    assert render("text", [evaluation()]) == (
+        "step 1\n"
+        "step 2\n"
+        "f               24.2\n"
+        "∂f/∂x           [-215.6  -88.]\n"
+        "m               [[0. 1.]\n"
+        "                 [2. 3.]]\n"
+        "∂Σm/∂x          [1. 2.]\n"
+        "∂Σm/∂layer.w    none\n"
+        "x + y           2.0\n"
+        "∂(x + y)/∂y     1.0\n"
+    )
+
+
+def test_several_files_have_headings() -> None:
+    text = render("text", [Evaluation("a.tg", {"y": 1.0}), Evaluation("b.tg", {"y": 2.0})])
+    assert text == "a.tg:\ny    1.0\n\nb.tg:\ny    2.0\n"
+
+
+def test_a_program_cannot_drive_the_terminal() -> None:
+    hostile = Evaluation("a.tg", {"s": "\x1b[2J"}, printed=["\x1b]0;title\x07"])
+    text = render("text", [hostile], Style(interactive=True))
+    assert isinstance(text, str)
+    assert "\x1b" not in text
+    assert "\x1b" in str(render("text", [hostile]))  # in a pipe it is data
+
+
+def test_statistics() -> None:
+    done = evaluation()
+    done.timings = [0.002, 0.001, 0.003]
+    done.expectations = [Expectation(1, True), Expectation(2, False, "no")]
+    (line,) = statistics(done)
+    assert line == "rosenbrock.tg: 3 outputs, 4 gradients, 1 of 2 expectations held; 3 runs, best 1 ms, median 2 ms"
