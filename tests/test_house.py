@@ -1,0 +1,137 @@
+"""The house keeps its rules: who may import whom, who may import what from outside, what start-up must not pay for."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import gradcli
+
+HOUSE = Path(gradcli.__file__).parent
+FILES = sorted(HOUSE.rglob("*.py"))
+
+# A room (a folder, or a file at the top) and the rooms that it may import. Everyone may import diagnostics.
+LAW: dict[str, set[str]] = {
+    "diagnostics": set(),
+    "codes": set(),
+    "ops": set(),
+    "lang": {"ops"},
+    "engine": {"lang.program", "ops"},
+    "tasks": {"engine", "lang", "ops"},
+    "report": {"tasks.evaluation"},
+    "cli": {"tasks", "report", "ops", "codes", ""},
+    "api": {"tasks", "lang.program"},
+    "__main__": {"cli"},
+    "": {"api", "tasks", "diagnostics"},  # the front door
+}
+
+# Third-party packages and where they may enter. NumPy enters reports and inputs for arrays in files and on screens, and
+# cli/limits.py loads it before it limits the memory for programs.
+DOORS: dict[str, set[str]] = {
+    "numpy": {"engine", "report.npz", "report.text", "report.values", "tasks.inputs", "cli.limits"},
+    "cupy": {"engine"},
+    "scipy": {"engine"},
+    "sympy": {"engine"},
+    "lark": {"lang"},
+    "typer": {"cli"},
+}
+
+MAX_LINES = 400
+
+
+def room_of(path: Path) -> str:
+    """`engine.tape` for engine/tape.py; "" for the package itself."""
+    parts = path.relative_to(HOUSE).with_suffix("").parts
+    return ".".join(part for part in parts if part != "__init__")
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Every module that a file imports, absolutely named; `gradcli.x.y` for relative ones. Typing-only ones count too."""
+    package = ["gradcli", *path.relative_to(HOUSE).parent.parts]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            stem = ".".join([*base, *([node.module] if node.module else [])])
+            for alias in node.names:
+                is_module = (HOUSE.parent.joinpath(*stem.split("."), alias.name)).with_suffix(".py").exists()
+                is_package = HOUSE.parent.joinpath(*stem.split("."), alias.name).is_dir()
+                yield f"{stem}.{alias.name}" if stem.startswith("gradcli") and (is_module or is_package) else stem
+
+
+def allowed(name: str, permitted: set[str]) -> bool:
+    return any(name == p or name.startswith(p + ".") for p in permitted)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: room_of(path) or "gradcli")
+def test_imports_go_one_way(path: Path) -> None:
+    room = room_of(path)
+    top = room.split(".")[0]
+    for module in imports(path):
+        if module.split(".")[0] != "gradcli":
+            continue
+        target = module.removeprefix("gradcli").removeprefix(".")
+        same_room = target.split(".")[0] == top
+        assert same_room or target == "diagnostics" or allowed(target, LAW[top]), f"{room} imports {module}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: room_of(path) or "gradcli")
+def test_every_package_has_one_door(path: Path) -> None:
+    for module in imports(path):
+        package = module.split(".")[0]
+        if package != "gradcli" and package not in sys.stdlib_module_names:
+            assert allowed(room_of(path), DOORS.get(package, set())), f"{room_of(path)} imports {module}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: room_of(path) or "gradcli")
+def test_a_file_holds_one_idea(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert text.count("\n") <= MAX_LINES
+    assert not text or ast.get_docstring(ast.parse(text)), "a module begins with a sentence that says what it owns"
+
+
+def loaded_by(*arguments: str) -> set[str]:
+    """The top-level modules in a fresh process after one command."""
+    code = f"import sys; from gradcli.cli import run; code = run({list(arguments)!r}); print(*sys.modules, file=sys.stderr); exit(code)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return {name.split(".")[0] for name in done.stderr.split()}
+
+
+HEAVY = {"sympy", "scipy", "cupy", "matplotlib", "dask", "pydantic", "lark", "rich", "pygments", "pandas"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "absent"),
+    [
+        (("--version",), HEAVY | {"numpy", "typer"}),
+        (("--help",), HEAVY | {"numpy"}),
+        (("ops", "tanh"), HEAVY | {"numpy"}),
+        (("explain", "E304"), HEAVY | {"numpy"}),
+        (("eval", "-e", "x**2 * sin(y)", "--set", "x=3", "--set", "y=0.5"), HEAVY | {"numpy"}),
+        (("eval", "-e", "x**2", "--set", "x=3", "--format", "json"), HEAVY | {"numpy"}),
+        (("eval", "-e", "sum(array([1.0, 2.0]) * x)", "--set", "x=3"), HEAVY),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_start_up_pays_for_nothing_that_it_does_not_need(arguments: tuple[str, ...], absent: set[str]) -> None:
+    assert loaded_by(*arguments) & absent == set()
+
+
+def test_importing_the_package_imports_nothing_heavy() -> None:
+    code = "import sys, gradcli; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {name.split(".")[0] for name in done.stdout.split()} & (HEAVY | {"numpy", "typer", "click"})
+
+
+def test_public_names() -> None:
+    assert sorted(gradcli.__all__) == gradcli.__all__
+    for name in gradcli.__all__:
+        assert getattr(gradcli, name) is not None
+    with pytest.raises(AttributeError):
+        gradcli.nothing  # noqa: B018

@@ -1,0 +1,60 @@
+"""The README's console blocks are run and have to print what it says; its Python blocks are run too."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def commands() -> list[tuple[str, str]]:
+    """Each command of a console block, and what stands below it."""
+    found = []
+    for block in re.findall(r"^```console\n(.*?)^```", README, re.M | re.S):
+        for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
+            command, _, output = part.partition("\n")
+            found.append((command, output))
+    return found
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", README, re.M | re.S)
+
+
+@pytest.mark.parametrize(("command", "output"), commands())
+def test_console(command: str, output: str, tmp_path: Path) -> None:
+    (tmp_path / "gradcli").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m gradcli "$@"\n')
+    (tmp_path / "gradcli").chmod(0o755)
+    environment = {**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(command, shell=True, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.stdout + done.stderr == output
+
+
+@pytest.mark.parametrize("block", blocks("python")[:1])
+def test_python(block: str) -> None:
+    exec(compile(block, "README.md", "exec"), {})
+
+
+def test_settings_are_valid() -> None:
+    for block in blocks("toml"):
+        assert tomllib.loads(block)["tool"]["gradcli"]
+
+
+def test_links_lead_somewhere() -> None:
+    for target in re.findall(r"\]\(([^)#:]+)\)", README):
+        assert (ROOT / target).exists(), target
+
+
+def test_the_changelog_knows_this_version() -> None:
+    import gradcli
+
+    headings = re.findall(r"^## \[(.*?)\]", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
+    assert gradcli.__version__ in headings or headings[0] == "Unreleased"
