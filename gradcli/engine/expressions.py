@@ -1,7 +1,7 @@
 """Expressions as closures: each resolved node becomes one function of a frame.
 
-The hot operations, one or two floats of which some are traced, are computed and recorded right here; everything else
-goes through `apply`, which means the same.
+Operations on one or two scalars have closures of their own (`scalar_closures.py`); everything else goes through `apply`,
+which means the same.
 """
 
 from __future__ import annotations
@@ -11,16 +11,15 @@ from typing import Any
 
 from ..lang import program
 from ..ops import OPS
-from . import calls, indexing
+from . import calls, indexing, scalar_closures
 from .apply import apply
 from .backends import shape_of
 from .compiler import Closure, Compiler
 from .formulas import scalar_function
 from .scalars import FAST
-from .tape import STRIDE, Site, primal
+from .scalar_closures import Operand
+from .tape import Site, primal
 from .values import FRAME_HEAD, UNSET, List, Variable, describe, read
-
-assert STRIDE == 6  # the records appended below are written out
 
 
 def compile_expression(c: Compiler, node: program.Expression) -> Closure:
@@ -33,12 +32,33 @@ def compile_value(c: Compiler, node: program.Expression) -> Closure:
     closure = compile_expression(c, node)
     if not isinstance(node, program.Read | program.Call | program.MethodCall | program.Member | program.Index | program.Conditional):
         return closure
+    if _is_slot(node):
+        k = node.slot.index + FRAME_HEAD  # type: ignore[union-attr]
+
+        def read_slot(frame: list[Any]) -> Any:
+            v = frame[k]
+            return v.box if type(v) is Variable else v
+
+        return read_slot
 
     def value(frame: list[Any]) -> Any:
         v = closure(frame)
         return v.box if type(v) is Variable else v
 
     return value
+
+
+def _is_slot(node: program.Expression) -> bool:
+    return isinstance(node, program.Read) and not node.checked and not node.slot.cell
+
+
+def _operand(c: Compiler, node: program.Expression) -> Operand:
+    """How a scalar operation gets at an operand: constants and plain slots without a call."""
+    if isinstance(node, program.Constant) and type(node.value) in (float, int):
+        return Operand("float" if type(node.value) is float else "int", node.value)
+    if _is_slot(node):
+        return Operand("slot", node.slot.index + FRAME_HEAD)  # type: ignore[union-attr]
+    return Operand("closure", compile_value(c, node))
 
 
 # ---- leaves ----------------------------------------------------------------------------------------------------------
@@ -80,173 +100,79 @@ def _builtin(c: Compiler, node: program.Builtin) -> Closure:
 
 # ---- operations ------------------------------------------------------------------------------------------------------
 
+_LONG_CHAIN = 16  # links; longer ones are walked in a loop, so that no chain nests closures deep
+
 
 def _apply(c: Compiler, node: program.Apply) -> Closure:
     if node.op.engine:
         return calls.compile_engine_call(c, node)
-    if node.op.elementwise and len(node.operands) == 2 and not node.options and None not in node.operands:
+    if _is_binary(node):
         return _binary_chain(c, node)
-    operands = [None if o is None else compile_value(c, o) for o in node.operands]
     site = Site(node.op, node.span)
-    if node.op.elementwise and len(operands) == 1 and operands[0] is not None:
-        return _unary(c, site, operands[0])
-    return calls.compile_structural(c, node, site, operands)
-
-
-def _unary(c: Compiler, site: Site, operand: Closure) -> Closure:
-    fast = FAST.get(site.op.name) or (scalar_function(site.op) if not c.keeps_all else None)
-    records = site.op.differentiable
-    active = site.on((0,))
-    if fast is None or c.slow or site.op.integers == "bool":
+    if node.op.elementwise and len(node.operands) == 1 and node.operands[0] is not None:
+        fast = FAST.get(node.op.name) or scalar_function(node.op)
+        if not c.slow and node.op.differentiable:
+            return scalar_closures.unary(site, _operand(c, node.operands[0]), fast)
+        operand = compile_value(c, node.operands[0])
         return lambda frame: apply(frame[0], site, (operand(frame),))
+    return calls.compile_structural(c, node, site, [None if o is None else compile_value(c, o) for o in node.operands])
 
-    def unary(frame: list[Any]) -> Any:
-        a = operand(frame)
-        kind = type(a)
-        try:
-            if kind is float:
-                return fast(a)
-            if kind is tuple and records:
-                x, n, origin = a
-                if type(x) is float:
-                    y = fast(x)
-                    trace = origin.trace
-                    segment = trace.segment
-                    if segment is None:
-                        return y
-                    number = trace.number
-                    if number >= trace.limit:
-                        segment = trace.advance()
-                    if origin is not segment:
-                        segment.reads(origin)
-                    trace.number = number + 1
-                    segment.records.extend((active, n, None, x, None, y))
-                    return y, number, segment
-        except (ValueError, OverflowError, ZeroDivisionError):
-            pass  # the safe function answers with IEEE's inf or nan
-        return apply(frame[0], site, (a,))
 
-    return unary
+def _is_binary(node: program.Expression) -> bool:
+    return isinstance(node, program.Apply) and node.op.elementwise and len(node.operands) == 2 and None not in node.operands
 
 
 def _binary_chain(c: Compiler, node: program.Apply) -> Closure:
-    """A binary operation. A long chain leans to the left: its spine is walked in a loop, never by recursion."""
-    spine = [node]
-    while True:
-        left = spine[-1].operands[0]
-        if not (isinstance(left, program.Apply) and left.op.elementwise and len(left.operands) == 2 and None not in left.operands):
-            break
-        spine.append(left)
-    if len(spine) <= 16:
-        left_closure = compile_value(c, spine[-1].operands[0])  # type: ignore[arg-type]
-        for link in reversed(spine):
-            left_closure = _binary(c, Site(link.op, link.span), left_closure, compile_value(c, link.operands[1]))  # type: ignore[arg-type]
-        return left_closure
-    first = compile_value(c, spine[-1].operands[0])  # type: ignore[arg-type]
-    # Each link reads the value so far from a cell of its own, and the loop below hands it on.
-    links = [_link(c, link) for link in reversed(spine)]
+    """A binary operation. A long chain leans to the left: its spine is compiled and run in a loop, never by recursion."""
+    spine: list[Any] = [node]
+    while _is_binary(spine[-1].operands[0]):
+        spine.append(spine[-1].operands[0])
+    if len(spine) > _LONG_CHAIN:
+        first = compile_value(c, spine[-1].operands[0])
+        links = [(Site(link.op, link.span), compile_value(c, link.operands[1])) for link in reversed(spine)]
 
-    def chain(frame: list[Any]) -> Any:
-        value = first(frame)
-        for run_link in links:
-            value = run_link(frame, value)
-        return value
+        def chain(frame: list[Any]) -> Any:
+            run, value = frame[0], first(frame)
+            for site, right in links:
+                value = apply_any(run, site, value, right(frame))
+            return value
 
-    return chain
+        return chain
+    left = _operand(c, spine[-1].operands[0])
+    for link in reversed(spine):
+        closure = _binary(c, Site(link.op, link.span), left, _operand(c, link.operands[1]))
+        left = Operand("closure", closure)
+    return closure
 
 
-def _link(c: Compiler, link: program.Apply) -> Callable[[list[Any], Any], Any]:
-    site = Site(link.op, link.span)
-    right = compile_value(c, link.operands[1])  # type: ignore[arg-type]
-    return lambda frame, value: apply(frame[0], site, (value, right(frame)))
+def _binary(c: Compiler, site: Site, left: Operand, right: Operand) -> Closure:
+    if not c.slow and site.op.name in FAST and not (left.kind in _NUMBER_KINDS and right.kind in _NUMBER_KINDS):
+        if site.op.integers == "bool":
+            return scalar_closures.comparison(site, left, right, compare)
+        return scalar_closures.binary(site, left, right)
+    a, b = _closure(left), _closure(right)
+    return lambda frame: apply_any(frame[0], site, a(frame), b(frame))
 
 
-def _binary(c: Compiler, site: Site, left: Closure, right: Closure) -> Closure:
-    op = site.op
-    fast = FAST.get(op.name)
-    if op.integers == "bool":
-        return _comparison(site, fast, left, right) if not c.keeps_all else lambda frame: compare(frame[0], site, left(frame), right(frame))
-    if fast is None or c.slow:
-        return lambda frame: apply(frame[0], site, (left(frame), right(frame)))
-    first, second, both = site.on((0,)), site.on((1,)), site.on((0, 1))
+_NUMBER_KINDS = ("float", "int")
 
-    def binary(frame: list[Any]) -> Any:
-        a = left(frame)
-        b = right(frame)
-        try:
-            kind = type(a)
-            if kind is float:
-                other = type(b)
-                if other is float or other is int:
-                    return fast(a, b)
-                if other is not tuple:
-                    return apply(frame[0], site, (a, b))
-                x2, m, origin = b
-                if type(x2) is not float:
-                    return apply(frame[0], site, (a, b))
-                y = fast(a, x2)
-                record = (second, m, None, a, x2, y)
-            elif kind is tuple:
-                x1, n, origin = a
-                if type(x1) is not float:
-                    return apply(frame[0], site, (a, b))
-                other = type(b)
-                if other is float or other is int:
-                    y = fast(x1, b)
-                    record = (first, n, None, x1, b, y)
-                elif other is tuple and type(b[0]) is float:
-                    x2, m, _ = b
-                    y = fast(x1, x2)
-                    record = (both, n, m, x1, x2, y)
-                else:
-                    return apply(frame[0], site, (a, b))
-            elif kind is int:
-                other = type(b)
-                if other is float:
-                    return fast(a, b)
-                if other is not tuple or type(b[0]) is not float:
-                    return apply(frame[0], site, (a, b))
-                x2, m, origin = b
-                y = fast(a, x2)
-                record = (second, m, None, a, x2, y)
-            else:
-                return apply(frame[0], site, (a, b))
-        except (ValueError, OverflowError, ZeroDivisionError):
-            return apply(frame[0], site, (a, b))  # the safe function answers with IEEE's inf or nan
-        trace = origin.trace
-        segment = trace.segment
-        if segment is None:
-            return y
-        number = trace.number
-        if number >= trace.limit:
-            segment = trace.advance()
-        if origin is not segment:
-            segment.reads(origin)
-        if record[2] is not None and b[2] is not segment:
-            segment.reads(b[2])
-        trace.number = number + 1
-        segment.records.extend(record)
-        return y, number, segment
 
-    return binary
+def _closure(operand: Operand) -> Closure:
+    value = operand.value
+    if operand.kind == "closure":
+        closure: Closure = value
+        return closure
+    if operand.kind == "slot":
+        return lambda frame: frame[value]
+    return (lambda frame: frame[0].real(value)) if operand.kind == "float" else (lambda frame: value)
+
+
+def apply_any(run: Any, site: Site, a: Any, b: Any) -> Any:
+    """A binary operation on any two values: comparisons also take what isn't a number."""
+    return compare(run, site, a, b) if site.op.integers == "bool" else apply(run, site, (a, b))
 
 
 _NUMBERS = frozenset((float, int, bool))
-
-
-def _comparison(site: Site, fast: Callable[[Any, Any], Any], left: Closure, right: Closure) -> Closure:
-    def comparison(frame: list[Any]) -> Any:
-        a = left(frame)
-        b = right(frame)
-        if type(a) is tuple:
-            a = a[0]
-        if type(b) is tuple:
-            b = b[0]
-        if type(a) in _NUMBERS and type(b) in _NUMBERS:
-            return fast(a, b)
-        return compare(frame[0], site, a, b)
-
-    return comparison
 
 
 def _is_thing(value: Any) -> bool:
