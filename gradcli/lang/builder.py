@@ -131,7 +131,7 @@ class ExpressionBuilder:
                 part = syntax.Argument(part, span=part.span, depth=part.depth)
                 if keywords:
                     raise self.error(
-                        "E123", "a positional argument after a keyword argument", part.span, help="give it its keyword, or put it first"
+                        "E123", "a positional argument after a keyword argument", part.span, help="put it first, or name it"
                     )
             elif part.keyword in keywords:
                 raise self.error("E123", f"the keyword `{part.keyword}` is given twice", part.span)

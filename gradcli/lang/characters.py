@@ -47,7 +47,7 @@ def explain_character(source: Source, offset: int) -> Diagnostic:
         end = text.find("\n", offset)
         span = Span(source, offset, len(text) if end < 0 else end)
         return Diagnostic("E103", "this string is never closed", span, help='a string ends with `"` on the line where it begins')
-    if character.isdigit() and character.isascii() or (character == "." and text[offset + 1 : offset + 2].isdigit()):
+    if (character.isdigit() and character.isascii()) or (character == "." and text[offset + 1 : offset + 2].isdigit()):
         return _explain_number(source, offset)
     pair = text[offset : offset + 2]
     if pair in _TOGETHER:

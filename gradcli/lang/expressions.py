@@ -16,7 +16,9 @@ from .flow import Journal
 from .scopes import Binding, Scope, Scopes
 
 CONSTANTS: dict[str, float] = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan}
-_ENGINE_NUMBERS = frozenset(["range", "enumerate", "zip", "append", "len"])  # engine ops whose result is never a function
+_NO_FUNCTIONS = frozenset(["range", "enumerate", "zip", "append", "len", "array", "detach", "stop_gradient"])  # no result is one
+# Expressions whose value can be anything: a function, a variable.
+HOLDS_ANYTHING = syntax.Name | syntax.Member | syntax.Index | syntax.Call | syntax.Conditional | syntax.ListDisplay
 
 BUILTINS: dict[str, Op] = {name: op for name, op in OPS.items() if not op.internal}
 
@@ -35,16 +37,18 @@ class Frame:
     def is_assigned(self, name: str) -> bool:
         if name in self.scope.bindings:
             return name in self.assigned
-        return name in self.assigned_outside
+        return name in self.assigned_outside or self.scope.local(name) is not None  # the function itself
 
 
 def could_be_function(binding: Binding) -> bool:
     """Whether a name can hold something to call, as far as its assignments show."""
-    return any(
-        event.kind in ("fn", "parameter", "for", "import", "module", "tape")
-        or (event.kind == "assign" and _may_call(event.node.value))
-        for event in binding.events
-    )
+    if binding.could_be_function is None:
+        binding.could_be_function = any(
+            event.kind in ("fn", "parameter", "for", "import", "module", "tape")
+            or (event.kind == "assign" and _may_call(event.node.value))
+            for event in binding.events
+        )
+    return binding.could_be_function
 
 
 def _may_call(value: Any) -> bool:
@@ -52,9 +56,9 @@ def _may_call(value: Any) -> bool:
         callee = value.callee
         if isinstance(callee, syntax.Name | syntax.Member):
             op = BUILTINS.get(callee.name)
-            return op is None or (op.engine and op.name not in _ENGINE_NUMBERS)
+            return op is None or (op.engine and op.name not in _NO_FUNCTIONS)
         return True
-    return isinstance(value, syntax.Name | syntax.Function | syntax.Member | syntax.Index | syntax.Conditional | syntax.ListDisplay)
+    return isinstance(value, HOLDS_ANYTHING | syntax.Function)
 
 
 class ExpressionResolver:
@@ -281,9 +285,16 @@ class ExpressionResolver:
         return program.Apply(
             op,
             tuple([None if key is None else values[key] for key in operands]),
-            tuple([(name, values[key]) for name, key in options.items()]),
+            tuple([(name, self._option(key, values)) for name, key in options.items()]),
             span=node.span,
         )
+
+    def _option(self, key: Any, values: dict[int | str, program.Expression]) -> program.Expression:
+        """The value of an option; several positional arguments are one list (`reshape(x, 2, -1)`)."""
+        if not isinstance(key, tuple):
+            return values[key]
+        items = tuple([values[k] for k in key])
+        return program.ListDisplay(items, span=items[0].span.to(items[-1].span))
 
     def _arguments(self, node: syntax.Call) -> tuple[program.Argument, ...]:
         return tuple([program.Argument(self.expression(a.value), a.keyword) for a in node.arguments])

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ..diagnostics import Diagnostic, Source, Span
-from .lalr import Unexpected
+from .lalr import UnexpectedTokenError
 from .lexer import RESERVED, Lexer, Token
 
 
@@ -39,7 +39,7 @@ class Place(NamedTuple):
         return Span(self.source, self.before[2], self.before[3])
 
 
-def explain_token(unexpected: Unexpected, lexer: Lexer) -> Diagnostic:
+def explain_token(unexpected: UnexpectedTokenError, lexer: Lexer) -> Diagnostic:
     """The error for a token that doesn't fit."""
     token, source = unexpected.token, lexer.source
     # A bracket that is itself the surprise doesn't count as open.
@@ -204,12 +204,10 @@ def _tuple(place: Place) -> Diagnostic | None:
         return place.error("there are no tuples", "a list is written `[a, b]`")
     if place.before[0] == "(" and place.token[0] == ")":
         return place.error("nothing stands in these parentheses", "an empty list is `[]`", place.before_span().to(_span(place)))
-    if place.token[0] in ("_END", "$END", "}") and place.expected >= {"=", ","} and "SIGN" in place.expected:
-        if "," in place.line:
-            return place.error("a comma list is no statement", "a list is written `[a, b]`", _rest_of_statement(place))
-    if place.token[0] == "," and not place.open and "_END" in place.expected:
-        if re.match(r"\s*fn\b", place.line) or re.match(r"\s*output\b", place.line):
-            return place.error("only one expression stands here", "a list is written `[a, b]`")
+    if place.token[0] in ("_END", "$END", "}") and place.expected >= {"=", ",", "SIGN"} and "," in place.line:
+        return place.error("a comma list is no statement", "a list is written `[a, b]`", _rest_of_statement(place))
+    if place.token[0] == "," and not place.open and re.match(r"\s*(fn|output)\b", place.line):
+        return place.error("only one expression stands here", "a list is written `[a, b]`")
     return None
 
 
@@ -252,9 +250,9 @@ def _reserved_as_name(place: Place) -> Diagnostic | None:
 def _else_alone(place: Place) -> Diagnostic | None:
     if place.token[0] in ("else", "elif") and place.before[0] in ("_END", "{", "}"):
         return place.error(f"`{place.token[1]}` without an `if` before it", "it follows the `}` of an `if`, with no `;` between")
-    if "else" in place.expected and place.token[0] in ("_END", "$END", ")", "]", ",") and "if" not in place.expected:
-        if not re.match(r"\s*if\b", place.line):
-            return place.error("this conditional expression has no `else`", "write `a if condition else b`, on one line")
+    unfinished = "else" in place.expected and "if" not in place.expected and not re.match(r"\s*if\b", place.line)
+    if unfinished and place.token[0] in ("_END", "$END", ")", "]", ","):
+        return place.error("this conditional expression has no `else`", "write `a if condition else b`, on one line")
     return None
 
 

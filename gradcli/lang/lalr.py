@@ -10,7 +10,7 @@ from .grammar import BUILD, BUILD_UNLESS_SINGLE, LIST, PASS, read_table
 from .lexer import Token
 
 
-class Unexpected(Exception):
+class UnexpectedTokenError(Exception):
     """A token that doesn't fit; `expected` are the kinds that would."""
 
     def __init__(self, token: Token, expected: frozenset[str]) -> None:
@@ -56,7 +56,7 @@ def drive(tokens: Iterable[Token], builder: Any) -> Any:
         if action is None:
             if kind == "$END" and states[-1] == table()["end"]:
                 break
-            raise Unexpected(token, frozenset(actions[states[-1]]))
+            raise UnexpectedTokenError(token, frozenset(actions[states[-1]]))
         states.append(action)
         values.append(token)
         starts.append(token[2])

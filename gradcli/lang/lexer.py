@@ -17,15 +17,19 @@ Token = tuple[str, str, int, int]  # kind, text, start, end
 
 MAX_NESTING = 200
 
-RESERVED = frozenset("if elif else while for in break continue return fn not true false none".split()) | {"and", "or"}
+RESERVED = frozenset(
+    ["if", "elif", "else", "while", "for", "in", "break", "continue", "return", "fn", "and", "or", "not", "true", "false", "none"]
+)
 
 _LETTER = r"A-Za-z_\x80-\U0010ffff"
 _DIGITS = r"[0-9]++(?:_[0-9]++)*+"
 _NUMBER = rf"(?:{_DIGITS}(?:\.(?:{_DIGITS})?+)?+|\.{_DIGITS})(?:[eE][+-]?{_DIGITS})?+[jJ]?+(?![0-9{_LETTER}])"
 _BLANK = r"(?:[ \t]|\\\r?\n)"
-_SIGNS = (
-    "... **= //= :+= :-= ** // == != <= >= ~= += -= *= /= %= @= := + - * / % @ < > = ( ) [ ] { } , : ."
-).split()
+_SIGNS = [
+    *["...", "**=", "//=", ":+=", ":-="],  # longer ones first
+    *["**", "//", "==", "!=", "<=", ">=", "~=", "+=", "-=", "*=", "/=", "%=", "@=", ":="],
+    *"+-*/%@<>=()[]{},:.",
+]
 
 _TOKEN = re.compile(
     rf"""(?:[ \t]++|\#[^\n]*+|\\\r?\n)*+          # blanks, comments, joined lines
@@ -72,7 +76,7 @@ _SOFT = {
     "import": ("import", _FILE_FOLLOWS),
     "opaque": ("opaque", _FN_FOLLOWS),
 }
-_OPENERS = {")": "(", "]": "["}
+_OPENERS = {")": "(", "]": "[", "}": "{"}
 
 
 class Lexer:
@@ -102,9 +106,10 @@ class Lexer:
                 if opened and opened[-1][0] != "{":
                     if word == ";":
                         raise self._error("E113", "`;` inside brackets", start, end, label=self._never_closed())
-                elif previous not in _STATEMENT_FOLLOWS and (word == ";" or previous not in _CONTINUES):
-                    if end_of_statement is None or word == ";":
-                        end_of_statement = ("_END", word, start, end)
+                elif previous in _STATEMENT_FOLLOWS or (word != ";" and previous in _CONTINUES):
+                    pass
+                elif end_of_statement is None or word == ";":
+                    end_of_statement = ("_END", word, start, end)
                 continue
             if group == _WORD and not word.isascii():
                 word = self._normalized(word, start)
@@ -148,13 +153,13 @@ class Lexer:
                 kind, follows = _SOFT[word]
                 if follows.match(self.source.text, end):
                     return kind
-        elif word == "backward" and previous == "}":
-            return word
-        elif word in ("within", "as") and previous in _OPERAND_ENDS:
-            return word
-        elif word == "error" and previous == "expect" and _STRING_FOLLOWS.match(self.source.text, end):
-            return word
-        return "NAME"
+            return "NAME"
+        keyword = (
+            (word == "backward" and previous == "}")
+            or (word in ("within", "as") and previous in _OPERAND_ENDS)
+            or (word == "error" and previous == "expect" and _STRING_FOLLOWS.match(self.source.text, end))
+        )
+        return word if keyword else "NAME"
 
     def _normalized(self, word: str, start: int) -> str:
         normal = unicodedata.normalize("NFKC", word)
@@ -167,7 +172,8 @@ class Lexer:
 
     def _close(self, word: str, start: int) -> str:
         if not self.open:
-            raise self._error("E111", f"`{word}` closes nothing", start, start + 1, help=f"remove it, or open its `{_opener(word)}`")
+            help = f"remove it, or open its `{_OPENERS[word]}`"
+            raise self._error("E111", f"`{word}` closes nothing", start, start + 1, help=help)
         opener, _ = self.open[-1]
         if word == "}" and opener in ("{", "_DICT"):
             self.open.pop()
@@ -175,7 +181,7 @@ class Lexer:
         if word != "}" and opener == _OPENERS[word]:
             self.open.pop()
             return word
-        if any(kind == _OPENERS.get(word, kind) and (word != "}" or kind in ("{", "_DICT")) for kind, _ in self.open):
+        if any(kind == _OPENERS[word] or (word == "}" and kind == "_DICT") for kind, _ in self.open):
             raise self._unclosed()
         raise self._error("E111", f"`{word}` closes nothing", start, start + 1, label=self._never_closed())
 
@@ -192,7 +198,3 @@ class Lexer:
 
     def _error(self, code: str, message: str, start: int, end: int, label: str = "", help: str = "") -> GradcliError:
         return GradcliError(Diagnostic(code, message, Span(self.source, start, end), label=label, help=help))
-
-
-def _opener(word: str) -> str:
-    return {")": "(", "]": "[", "}": "{"}[word]

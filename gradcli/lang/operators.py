@@ -44,10 +44,10 @@ def climb(parts: list[Any], source: Source) -> syntax.Expression:
         if not isinstance(part, tuple):
             operand = part
             continue
-        _, sign, start, end = part
         if operand is None:
             _open_prefix(groups, part, source)
             continue
+        sign = part[1]
         level = LEVELS[sign]
         while groups and (groups[-1].level > level or (groups[-1].level == level and level in (_NOT, _UNARY))):
             operand = _close(groups.pop(), operand, source)
@@ -68,15 +68,8 @@ def _open_prefix(groups: list[_Group], token: Token, source: Source) -> None:
     level = _NOT if kind == "NOT" else _UNARY
     if groups and level == _NOT and groups[-1].level > _NOT:
         before = groups[-1].signs[-1]
-        raise GradcliError(
-            Diagnostic(
-                "E105",
-                f"`not` directly after `{before}`",
-                Span(source, start, end),
-                help=f"`not` binds weaker than `{before}`: write `{before} (not …)`" if len(groups[-1].operands) else
-                f"write `{before}(not …)`",
-            )
-        )
+        help = f"`not` binds weaker than `{before}`: write `{before} (not …)`"
+        raise GradcliError(Diagnostic("E105", f"`not` directly after `{before}`", Span(source, start, end), help=help))
     if len(groups) >= syntax.MAX_DEPTH:
         raise too_deep(Span(source, start, end))
     groups.append(_Group(level, [], [sign], start))

@@ -235,7 +235,7 @@ class TypeSpec(Node):
     """`float[n, 2]`: a dtype name, and sizes (int, a name, or None for `_`); shape None is a scalar, `...` any shape."""
 
     dtype: str
-    shape: tuple[int | str | None, ...] | None | Any
+    shape: tuple[int | str | None, ...] | Any | None
 
 
 @dataclass(frozen=True, slots=True)

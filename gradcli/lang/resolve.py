@@ -15,8 +15,9 @@ from typing import Any
 
 from ..diagnostics import GradcliError, Report, Source, Span, did_you_mean, render
 from . import program, syntax
-from .expressions import BUILTINS, CONSTANTS, ExpressionResolver, Frame
+from .expressions import BUILTINS, CONSTANTS, Frame
 from .flow import Journal
+from .parser import collector_paused
 from .results import result_names
 from .scopes import Event, Scopes
 from .targets import TargetResolver
@@ -41,9 +42,9 @@ def resolve(
 ) -> program.Program:
     """The program of a syntax tree. `given` are the names set from outside, which matter to an expression file;
     `imported` drops what an import doesn't run: `expect`, `print` and `output`."""
-    with deep_recursion():
+    with deep_recursion(), collector_paused():
         resolver = Resolver(tree, source, loader, given, imported)
-        result = resolver.program(tree)
+        result = resolver.whole(tree)
         resolver.report.raise_errors()
     return result
 
@@ -98,7 +99,7 @@ class Resolver(TargetResolver):
 
     # ---- the whole ----
 
-    def program(self, tree: syntax.Module) -> program.Program:
+    def whole(self, tree: syntax.Module) -> program.Program:
         top = self.scopes.top
         head: list[program.Statement] = []
         for name, span in self._inputs:
@@ -108,7 +109,7 @@ class Resolver(TargetResolver):
         body: list[program.Statement] = []
         results: list[tuple[str, program.Expression]] = []
         for statement in tree.statements:
-            if statement is last:
+            if last is not None and statement is last:
                 slot = top.add_slot("result")
                 value = self.expression(last.value)
                 body.append(program.Assign(program.NameTarget(slot, span=last.span), value, span=last.span))
@@ -175,7 +176,8 @@ class Resolver(TargetResolver):
             low, high = self.expression(node.domain.low), self.expression(node.domain.high)
             domain = program.Domain(low, high, span=node.domain.span)
         if self.frame.parent is not None:
-            self.report.add("E210", f"`{node.kind}` stands at the top level or in a module", node.span, help=f"write `{name} = …`")
+            message = f"`{node.kind}` stands at the top level or in a module"
+            self.report.add("E210", message, node.span, help=f"write `{name} = …`")
         elif name in self._declared:
             first = next(e for e in self.scopes.top.bindings[name].events if isinstance(e.node, syntax.Declare))
             line = self.source.position(first.start)[0]
@@ -268,8 +270,8 @@ class Resolver(TargetResolver):
             else:
                 branches.append((test, body))
         self._reached = surely is not None
-        for journal, added in zip(journals, ((surely or ()), *perhaps), strict=True):
-            for name in added:
+        for journal, names in zip(journals, (sorted(surely or ()), *perhaps), strict=True):
+            for name in names:
                 journal.add(name)
         return program.If(tuple(branches), otherwise, span=node.span)
 

@@ -10,7 +10,7 @@ from . import syntax
 _ACTIONS = frozenset(["attach_grad", "backward"])
 
 
-def result_names(tree: syntax.Module) -> tuple[tuple[str, ...], Any]:
+def result_names(tree: syntax.Module) -> tuple[tuple[str, ...], syntax.Evaluate | None]:
     """The names whose last values are the results; or no names, and the expression statement whose value is."""
     if _has_output(tree.statements):
         return (), None

@@ -7,9 +7,9 @@ tree doesn't matter to it.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
-from functools import cache
 from typing import Any, NamedTuple
 
 from . import program, syntax
@@ -25,22 +25,28 @@ class Event(NamedTuple):
     end: int
 
 
+NO_SLOT = program.Slot(-1, "")  # before slots are given out
+
+
 @dataclass(slots=True, eq=False)
 class Binding:
     """A name of a scope, and all that is ever bound to it."""
 
     name: str
     events: list[Event] = field(default_factory=list)
+    kinds: set[str] = field(default_factory=set)
+    first_start: int = sys.maxsize
+    first_end: int = sys.maxsize
     captured: bool = False
-    slot: program.Slot = program.Slot(-1, "")
+    slot: program.Slot = NO_SLOT
+    could_be_function: bool | None = None  # not yet known
 
-    @property
-    def kinds(self) -> set[str]:
-        return {event.kind for event in self.events}
-
-    @property
-    def first_end(self) -> int:
-        return min(event.end for event in self.events)
+    def add(self, event: Event) -> Binding:
+        self.events.append(event)
+        self.kinds.add(event.kind)
+        self.first_start = min(self.first_start, event.start)
+        self.first_end = min(self.first_end, event.end)
+        return self
 
     def only(self, kind: str) -> Any:
         """The node of the one event, where there is just one and it is of this kind; else None."""
@@ -63,8 +69,7 @@ class Scope:
         binding = self.bindings.get(name)
         if binding is None:
             binding = self.bindings[name] = Binding(name)
-        binding.events.append(event)
-        return binding
+        return binding.add(event)
 
     def local(self, name: str) -> Binding | None:
         """The binding of a name in this scope, the function itself included."""
@@ -115,7 +120,7 @@ class Scopes:
             for name in {*scope.uses, *scope.calls}:
                 self._capture(scope, name)
         for scope in (self.top, *self.functions.values()):
-            for binding in sorted(scope.bindings.values(), key=lambda b: min(event.start for event in b.events)):
+            for binding in sorted(scope.bindings.values(), key=lambda b: b.first_start):
                 binding.slot = scope.add_slot(binding.name, binding.captured)
             for name in scope.captures:
                 scope.captures[name] = scope.add_slot(name, cell=True)
@@ -130,8 +135,7 @@ class Scopes:
             if binding is not None:
                 if crossed:
                     binding.captured = True
-                return_path = crossed
-                for inner in return_path:
+                for inner in crossed:
                     inner.captures.setdefault(name, program.Slot(-1, name, True))
                 return
             crossed.append(outer)
@@ -201,7 +205,7 @@ class Scopes:
             self._push(scope, node.iterable, node.body)
         elif isinstance(node, syntax.Define):
             binding = scope.bind(node.name.name, Event("fn", node, start, end))
-            own = Binding(binding.name, [Event("fn", node, start, start)])
+            own = Binding(binding.name).add(Event("fn", node, start, start))
             self._scan_function(node, scope, Scope(scope, itself=own))
         elif isinstance(node, syntax.Import):
             scope.bind(node.alias.name, Event("import", node, start, end))
@@ -238,15 +242,17 @@ _BINDERS = frozenset(
 _UNREAD = frozenset([syntax.Backward])  # not resolved yet, so its names don't count
 
 
-@cache
-def _child_fields(kind: type) -> tuple[str, ...]:
+def _child_fields(kind: type[syntax.Node]) -> tuple[str, ...]:
     leaves = ("span", "depth", "name_span")
     return tuple(f.name for f in fields(kind) if f.name not in leaves and f.type != "str")
 
 
+_CHILD_FIELDS: dict[type, tuple[str, ...]] = {kind: _child_fields(kind) for kind in syntax.Node.__subclasses__()}
+
+
 def children(node: Any) -> Iterator[Any]:
     """The nodes directly below a node, in order."""
-    for name in _child_fields(type(node)):
+    for name in _CHILD_FIELDS[type(node)]:
         value = getattr(node, name)
         if isinstance(value, tuple):
             yield from (item for item in value if isinstance(item, syntax.Node))

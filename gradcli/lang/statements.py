@@ -108,7 +108,7 @@ class Builder(ExpressionBuilder):
         shape: list[int | str | None] = []
         for token in sizes:
             if token[0] == "NUMBER":
-                value, type = number_value(token, self.source)
+                value, _ = number_value(token, self.source)
                 if not isinstance(value, int):
                     raise self.error("E124", "a size is an integer", self.span(token[2], token[3]))
                 shape.append(value)

@@ -7,7 +7,7 @@ from typing import Any
 from ..diagnostics import Span
 from ..ops import INFIX
 from . import program, syntax
-from .expressions import ExpressionResolver
+from .expressions import HOLDS_ANYTHING, ExpressionResolver
 from .scopes import Binding
 
 _DECLARED = frozenset(["var", "frozen"])
@@ -24,7 +24,7 @@ class TargetResolver(ExpressionResolver):
     def bound(self, name: syntax.Name) -> program.Slot:
         """The slot of a name that is bound here; from now on it has a value."""
         binding = self.frame.scope.bindings[name.name]
-        constant = next((e for e in binding.events if e.kind == "const"), None)
+        constant = next(e for e in binding.events if e.kind == "const") if "const" in binding.kinds else None
         if constant is not None and constant.node.name is not name:
             line = self.source.position(constant.start)[0]
             self.report.add(
@@ -123,16 +123,17 @@ class TargetResolver(ExpressionResolver):
         binding = self.frame.scope.find(name.name)
         if binding is None:
             if self.read(name.name, name.span) is not None:
-                self.report.add("E208", f"`{name.name}` is a builtin, not a variable", name.span, help=f"declare `var {name.name}`")
+                help = f"declare `var {name.name}`"
+                self.report.add("E208", f"`{name.name}` is a builtin, not a variable", name.span, help=help)
             return
         if any(map(_may_be_variable, binding.events)):
             return
         line = self.source.position(binding.events[0].start)[0]
-        constant = binding.kinds == {"const"}
-        word = "const" if constant else "a plain name"
+        constant = "const" in binding.kinds
+        word = "a constant" if constant else "a plain name"
         self.report.add(
             "E208",
-            f"`:{sign}=` updates a variable, and `{name.name}` is {word if not constant else 'a constant'}",
+            f"`:{sign}=` updates a variable, and `{name.name}` is {word}",
             name.span,
             label=f"line {line} {'declares' if constant else 'assigns'} it",
             help=f"declare it with `var {name.name}`" + ("" if constant else f", or rebind it with `{name.name} {sign}= …`"),
@@ -143,5 +144,4 @@ def _may_be_variable(event: Any) -> bool:
     """Whether what is bound here can be a variable, as far as the text shows."""
     if event.kind in ("var", "frozen", "parameter", "for"):
         return True
-    names = syntax.Name | syntax.Member | syntax.Index | syntax.Call | syntax.Conditional | syntax.ListDisplay
-    return event.kind == "assign" and isinstance(event.node.value, names)
+    return event.kind == "assign" and isinstance(event.node.value, HOLDS_ANYTHING)
