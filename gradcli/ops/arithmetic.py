@@ -28,7 +28,8 @@ def _one_if_first(m: Any, beyond: Any, tie: Any) -> Any:
 
 
 def _pow_by_base(m: Any, y: Any, a: Any, b: Any) -> Any:
-    return m.where(b == 0, 0.0, b * a ** (b - 1))
+    slope = b * a ** (b - 1)
+    return m.where(b == 0, m.where(a == 0, 0.0, slope), slope)
 
 
 def _pow_by_exponent(m: Any, y: Any, a: Any, b: Any) -> Any:

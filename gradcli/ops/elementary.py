@@ -51,8 +51,7 @@ OPS = [
         lambda m, y, a, b: _over_square_of_length(m, -a, a, b))),
     _op("sinh", "x", "The hyperbolic sine.", partials=(lambda m, y, x: m.cosh(x),)),
     _op("cosh", "x", "The hyperbolic cosine.", partials=(lambda m, y, x: m.sinh(x),)),
-    # The square of a quotient: 1 / cosh(x)**2 underflows in the second derivative where the value is still 1e-260.
-    _op("tanh", "x", "The hyperbolic tangent.", partials=(lambda m, y, x: m.square(1.0 / m.cosh(x)),)),
+    _op("tanh", "x", "The hyperbolic tangent.", partials=(lambda m, y, x: m.square(m.sech(x)),)),
     _op("asinh", "x", "The inverse of sinh.", primitive="arcsinh", aliases=("arcsinh",), partials=(
         lambda m, y, x: 1.0 / _root_one_plus_square(m, x),)),
     _op("acosh", "x", "The inverse of cosh.", primitive="arccosh", aliases=("arccosh",), domain=((1.0, INF),),
@@ -62,6 +61,9 @@ OPS = [
     _op("degrees", "x", "Radians in degrees.", aliases=("rad2deg",), partials=(lambda m, y, x: 180.0 / math.pi,)),
     _op("radians", "x", "Degrees in radians.", aliases=("deg2rad",), partials=(lambda m, y, x: math.pi / 180.0,)),
     _op("sinc", "x", "sin(pi x) / (pi x), and 1 at 0.", note="derivative 0 at 0", partials=(_sinc_slope,)),
+    # An op of its own, as the rule of 1 / cosh(x) underflows where the second derivative of tanh is still 1e-260.
+    _op("sech", "x", "1 / cosh(x).", internal=True, forward=lambda m, x: 1.0 / m.cosh(x), partials=(
+        lambda m, y, x: -y * m.tanh(x),)),
     # 1 - x² that keeps its digits near 1, with a derivative that keeps its digits near 0.
     _op("one_minus_square", "x", "1 - x², accurate near -1 and 1.", internal=True,
         forward=lambda m, x: (1.0 - x) * (1.0 + x), partials=(lambda m, y, x: -2.0 * x,)),

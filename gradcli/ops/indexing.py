@@ -53,5 +53,6 @@ OPS = [
     Op("part", "x; index", "One result of an op that has several.", category="shape", internal=True,
        compute=lambda xp, x, index: x[index]),
     Op("strict_mul", "g, p", "The product of a cotangent and a partial: exactly 0 where the cotangent is.",
-       category="arithmetic", internal=True, forward=lambda m, g, p: m.where(g == 0, 0.0, g * p), partials=(_strict_partial, lambda m, y, g, p: g)),
+       category="arithmetic", internal=True, forward=lambda m, g, p: m.where(g == 0, 0.0, g * p),
+       partials=(_strict_partial, lambda m, y, g, p: g)),
 ]  # fmt: skip

@@ -28,7 +28,7 @@ def _randint(xp: Any, low: Any, high: Any, shape: Any, dtype: str, generator: An
 
 
 def _randint_shape(low: Any, high: Any, shape: Any) -> Shape:
-    return sizes("randint", shape)
+    return () if shape is None else sizes("randint", shape)
 
 
 def _permutation(xp: Any, x: Any, dtype: str, generator: Any) -> Any:
@@ -45,7 +45,7 @@ OPS = [
         aliases=("randn", "standard_normal"), result_shape=lambda shape, mean, std: sizes("normal", shape)),
     _op("uniform", "; shape, low=0.0, high=1.0", "Numbers spread evenly from low up to high.", compute=_uniform,
         aliases=("rand", "random"), result_shape=lambda shape, low, high: sizes("uniform", shape)),
-    _op("randint", "; low, high, shape=[]", "Ints from low up to, not including, high.", compute=_randint,
+    _op("randint", "; low, high, shape=none", "Ints from low up to, not including, high.", compute=_randint,
         aliases=("integers",), result_shape=_randint_shape),
     _op("permutation", "; x", "The ints below x, or the rows of x, in random order.", compute=_permutation,
         aliases=("shuffle",), result_shape=lambda x: sizes("permutation", x) if isinstance(x, int) else tuple(x.shape)),

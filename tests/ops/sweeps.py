@@ -23,7 +23,7 @@ class Session:
     def __init__(self, *values: Any) -> None:
         self.run = Run(Settings(), {})
         self.m = Language(self.run, Site(OPS["add"], Span(Source("<test>", "x"), 0, 1)))
-        self.leaves = [self.run.trace.leaf(v if np.ndim(v) else v) for v in values]
+        self.leaves = [self.run.trace.leaf(v) for v in values]
         self.operands = [Value(leaf, self.m) for leaf in self.leaves]
 
     def gradients(self, target: Any, recorded: bool = False) -> list[Any]:

@@ -27,14 +27,24 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
         (lambda m, a, b: m.where(np.array([[True], [False]]), a * a, b), A[0], 2.0),
     ],
     "conj": [(lambda m, a: m.real(m.conj(a) * (1 + 2j)), V)],
-    "sum": [(lambda m, x, o=o: m.sum(x * x, **o), T) for o in ({}, {"axis": 1}, {"axis": [0, 2]}, {"axis": -1, "keepdims": True})],
+    "sum": [
+        (lambda m, x, o=o: m.sum(x * x, **o), T) for o in ({}, {"axis": 1}, {"axis": [0, 2]}, {"axis": -1, "keepdims": True})
+    ],
     "mean": [(lambda m, x, o=o: m.mean(x * x, **o), T) for o in ({}, {"axis": 1}, {"axis": [0, 2], "keepdims": True})],
     "var": [(lambda m, x, o=o: m.var(x * x, **o), T) for o in ({}, {"axis": 1, "ddof": 1}, {"axis": [0, 2], "keepdims": True})],
     "std": [(lambda m, x, o=o: m.std(x * x, **o), T) for o in ({}, {"axis": 1, "ddof": 1}, {"axis": [0, 2], "keepdims": True})],
     "norm": [
         (lambda m, x, o=o: m.norm(x, **o), T)
-        for o in ({}, {"axis": 1}, {"ord": 1}, {"ord": 3, "axis": 0}, {"ord": float("inf"), "axis": [0, 1]}, {"ord": "fro"},
-                  {"ord": -float("inf"), "keepdims": True}, {"ord": 1.5, "axis": -1, "keepdims": True})
+        for o in (
+            {},
+            {"axis": 1},
+            {"ord": 1},
+            {"ord": 3, "axis": 0},
+            {"ord": float("inf"), "axis": [0, 1]},
+            {"ord": "fro"},
+            {"ord": -float("inf"), "keepdims": True},
+            {"ord": 1.5, "axis": -1, "keepdims": True},
+        )
     ],
     "min": [(lambda m, x, o=o: m.min(x * x, **o), T) for o in ({}, {"axis": 1}, {"axis": [0, 2], "keepdims": True})],
     "max": [(lambda m, x, o=o: m.max(x * x, **o), T) for o in ({}, {"axis": 1}, {"axis": [0, 2], "keepdims": True})],
@@ -51,57 +61,111 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
     "ravel": [(lambda m, x: m.ravel(x * x), T)],
     "transpose": [(lambda m, x: m.transpose(x * x), T), (lambda m, x: m.transpose(x * x, axes=[1, 2, 0]), T)],
     "swapaxes": [(lambda m, x: m.swapaxes(x * x, axis1=0, axis2=-1), T)],
-    "moveaxis": [(lambda m, x: m.moveaxis(x * x, source=0, destination=-1), T),
-                 (lambda m, x: m.moveaxis(x * x, source=[0, 1], destination=[2, 0]), T)],
+    "moveaxis": [
+        (lambda m, x: m.moveaxis(x * x, source=0, destination=-1), T),
+        (lambda m, x: m.moveaxis(x * x, source=[0, 1], destination=[2, 0]), T),
+    ],
     "expand_dims": [(lambda m, x: m.expand_dims(x * x, axis=1), A), (lambda m, x: m.expand_dims(x * x, axis=[0, -1]), A)],
-    "squeeze": [(lambda m, x: m.squeeze(m.reshape(x * x, shape=[1, 3, 1, 2])), A),
-                (lambda m, x: m.squeeze(m.reshape(x * x, shape=[1, 3, 1, 2]), axis=2), A)],
+    "squeeze": [
+        (lambda m, x: m.squeeze(m.reshape(x * x, shape=[1, 3, 1, 2])), A),
+        (lambda m, x: m.squeeze(m.reshape(x * x, shape=[1, 3, 1, 2]), axis=2), A),
+    ],
     "flip": [(lambda m, x: m.flip(x * x), T), (lambda m, x: m.flip(x * x, axis=[0, 1]), T)],
     "roll": [(lambda m, x: m.roll(x * x, shift=2), A), (lambda m, x: m.roll(x * x, shift=[1, -1], axis=[0, 1]), A)],
-    "broadcast_to": [(lambda m, x: m.broadcast_to(x * x, shape=[4, 2, 3]), A), (lambda m, x: m.broadcast_to(x * x, shape=[2, 3]), 1.5)],
+    "broadcast_to": [
+        (lambda m, x: m.broadcast_to(x * x, shape=[4, 2, 3]), A),
+        (lambda m, x: m.broadcast_to(x * x, shape=[2, 3]), 1.5),
+    ],
     "sum_to": [(lambda m, x: m.sum_to(x * x, shape=[1, 2]), T)],
     "concatenate": [(lambda m, a, b: m.concatenate(a * a, b, a, axis=1), A, B.T)],
     "stack": [(lambda m, a, b: m.stack(a * a, b, a, axis=-1), A, B.T), (lambda m, a, b: m.stack(a * a, b), 1.5, 2.0)],
     "split": [(lambda m, x: m.split(x * x, sections=3, axis=1), T), (lambda m, x: m.split(x * x, sections=[1, 3]), V)],
-    "tile": [(lambda m, x: m.tile(x * x, reps=3), A), (lambda m, x: m.tile(x * x, reps=[2, 1, 2]), A), (lambda m, x: m.tile(x * x, reps=2), 1.5)],
+    "tile": [
+        (lambda m, x: m.tile(x * x, reps=3), A),
+        (lambda m, x: m.tile(x * x, reps=[2, 1, 2]), A),
+        (lambda m, x: m.tile(x * x, reps=2), 1.5),
+    ],
     "repeat": [(lambda m, x: m.repeat(x * x, repeats=2), A), (lambda m, x: m.repeat(x * x, repeats=[1, 0, 3], axis=1), A)],
     "pad": [
         (lambda m, x: m.pad(x * x, width=2), A),
         (lambda m, x: m.pad(x * x, width=[[1, 0], [2, 1]], value=3.0), A),
-        *[(lambda m, x, mode=mode: m.pad(x * x, width=[2, 1], mode=mode), B) for mode in ("edge", "wrap", "symmetric", "reflect")],
+        *[
+            (lambda m, x, mode=mode: m.pad(x * x, width=[2, 1], mode=mode), B)
+            for mode in ("edge", "wrap", "symmetric", "reflect")
+        ],
     ],
     "diag": [(lambda m, x, k=k: m.diag(x * x, k=k), x) for x in (V, A, B) for k in (0, 1, -1)],
     "tril": [(lambda m, x: m.tril(x * x, k=1), T)],
     "triu": [(lambda m, x: m.triu(x * x), T)],
     "sort": [(lambda m, x, o=o: m.sort(x * x, **o), T) for o in ({}, {"axis": 1}, {"axis": None})],
-    "take": [(lambda m, x: m.take(x * x, IDX), T), (lambda m, x: m.take(x * x, IDX, axis=1), T),
-             (lambda m, x: m.take(x * x, np.array([[0, -1], [2, 2]]), axis=1), T), (lambda m, x: m.take(x * x, 2), V)],
+    "take": [
+        (lambda m, x: m.take(x * x, IDX), T),
+        (lambda m, x: m.take(x * x, IDX, axis=1), T),
+        (lambda m, x: m.take(x * x, np.array([[0, -1], [2, 2]]), axis=1), T),
+        (lambda m, x: m.take(x * x, 2), V),
+    ],
     "gather": [(lambda m, x: m.gather(x * x, np.array([[2, 0], [1, 1]]), axis=1), A)],
-    "scatter_add": [(lambda m, x, v: m.scatter_add(x * x, IDX, v * v), V, W[:3]), (lambda m, x, v: m.scatter_add(x, IDX, v * v), B, 1.5)],
+    "scatter_add": [
+        (lambda m, x, v: m.scatter_add(x * x, IDX, v * v), V, W[:3]),
+        (lambda m, x, v: m.scatter_add(x, IDX, v * v), B, 1.5),
+    ],
     "untake": [(lambda m, g: m.untake(g * g, IDX, axis=1, shape=(2, 4)), A)],
     "ungather": [(lambda m, g: m.ungather(g * g, np.array([[2, 0, 0], [1, 1, 3]]), axis=1, shape=(2, 4)), A)],
     "softmax": [(lambda m, x, o=o: m.softmax(x, **o), A) for o in ({}, {"axis": 0}, {"axis": None})],
     "log_softmax": [(lambda m, x, o=o: m.log_softmax(x, **o), A) for o in ({}, {"axis": 0})],
     "logsumexp": [(lambda m, x, o=o: m.logsumexp(x, **o), T) for o in ({}, {"axis": [0, 1]}, {"axis": -1, "keepdims": True})],
-    "cross_entropy": [(lambda m, x: m.cross_entropy(x, np.array([2, 0])), A), (lambda m, x: m.cross_entropy(x, 1), A[0]),
-                      (lambda m, x, p: m.cross_entropy(x, p * p), A, B.T)],
+    "cross_entropy": [
+        (lambda m, x: m.cross_entropy(x, np.array([2, 0])), A),
+        (lambda m, x: m.cross_entropy(x, 1), A[0]),
+        (lambda m, x, p: m.cross_entropy(x, p * p), A, B.T),
+    ],
     "matmul": [
         (lambda m, a, b: m.matmul(a, b), a, b)
-        for a, b in ((A, B), (V, W), (A, V[:3]), (V[:2], A), (T, B[:2]), (B[:2].T, T[0].T), (T, T.transpose(0, 2, 1)), (V[:3], T), (T, V[:2]),
-                     (A[None], B), (A, T), (T[:1], A))
+        for a, b in (
+            (A, B),
+            (V, W),
+            (A, V[:3]),
+            (V[:2], A),
+            (T, B[:2]),
+            (B[:2].T, T[0].T),
+            (T, T.transpose(0, 2, 1)),
+            (V[:3], T),
+            (T, V[:2]),
+            (A[None], B),
+            (A, T),
+            (T[:1], A),
+        )
     ],
-    "dot": [(lambda m, a, b: m.dot(a, b), a, b) for a, b in ((A, B), (V, W), (2.0, V), (A, 3.0), (A, T), (T, V[:2]), (V[:3], T), (2.0, 3.0))],
+    "dot": [
+        (lambda m, a, b: m.dot(a, b), a, b)
+        for a, b in ((A, B), (V, W), (2.0, V), (A, 3.0), (A, T), (T, V[:2]), (V[:3], T), (2.0, 3.0))
+    ],
     "inner": [(lambda m, a, b: m.inner(a, b), a, b) for a, b in ((V, W), (A, B.T), (T, B), (A, V[:3]), (2.0, A))],
     "outer": [(lambda m, a, b: m.outer(a, b), a, b) for a, b in ((V, W), (A, V), (2.0, V))],
     "cross": [(lambda m, a, b: m.cross(a, b), a, b) for a, b in ((V[:3], W[:3]), (A, W[:3]))],
     "kron": [(lambda m, a, b: m.kron(a, b), a, b) for a, b in ((A, B), (V, A), (T, V))],
-    "trace": [(lambda m, x: m.trace(x * x), A), (lambda m, x: m.trace(m.matmul(x, x.T), offset=1), A), (lambda m, x: m.trace(x * x, offset=-1), T)],
+    "trace": [
+        (lambda m, x: m.trace(x * x), A),
+        (lambda m, x: m.trace(m.matmul(x, x.T), offset=1), A),
+        (lambda m, x: m.trace(x * x, offset=-1), T),
+    ],
     "einsum": [
         (lambda m, *xs, s=s: m.einsum(*xs, subscripts=s), *xs)
         for s, xs in {
-            "ij,jk->ik": (A, B), "ij->ji": (A,), "ij->": (A,), "ii->i": (A[:, :2],), "ii": (A[:, :2],), "ij,ij->i": (A, B.T),
-            "...ij,jk->...ik": (T, B[:2]), "...i,...i->...": (T, B), "ijk,j->": (T, V[:3]), "i,i,i->": (V, W, P), "i,j->ij": (V, W),
-            "iji->j": (np.random.default_rng(1).normal(size=(2, 3, 2)),), "...,...": (T[:, :1], T), "ab,bc": (A, B),
+            "ij,jk->ik": (A, B),
+            "ij->ji": (A,),
+            "ij->": (A,),
+            "ii->i": (A[:, :2],),
+            "ii": (A[:, :2],),
+            "ij,ij->i": (A, B.T),
+            "...ij,jk->...ik": (T, B[:2]),
+            "...i,...i->...": (T, B),
+            "ijk,j->": (T, V[:3]),
+            "i,i,i->": (V, W, P),
+            "i,j->ij": (V, W),
+            "iji->j": (np.random.default_rng(1).normal(size=(2, 3, 2)),),
+            "...,...": (T[:, :1], T),
+            "ab,bc": (A, B),
         }.items()
     ],
     "full": [(lambda m, x: m.full(x * x, shape=[2, 3]), 1.5)],
@@ -109,7 +173,7 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
     "float64": [(lambda m, x: m.float64(x * x), A)],
     "complex128": [(lambda m, x: m.real(m.complex128(x * x) * (1 + 2j)), A)],
     "getitem": [(lambda m, x: m.getitem(x * x, index=(slice(None), 1)), T)],
-}  # fmt: skip
+}
 # float32 rounds, so differences can't see its derivative; the weights of a median are steps; the engine's own primitives.
 APART = {"float32", "median_weights", "setitem", "index_add", "part"}
 IDS = [(name, k) for name, cases in CASES.items() for k in range(len(cases))]

@@ -1,0 +1,95 @@
+"""The conventions at kinks and edges, one line each: first and second derivative, on floats and on arrays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradcli.engine.tape import primal
+
+from .sweeps import Session
+
+INF = math.inf
+
+# (what, function of the rule language, point, gradient)
+KINKS: list[tuple[str, Callable[..., Any], Any, Any]] = [
+    ("abs'(0)", lambda m, x: m.abs(x), 0.0, 0.0),
+    ("sign'", lambda m, x: m.sign(x), 1.5, 0.0),
+    ("floor'", lambda m, x: m.floor(x), 1.0, 0.0),
+    ("round'", lambda m, x: m.round(x), 0.5, 0.0),
+    ("relu'(0)", lambda m, x: m.relu(x), 0.0, 0.0),
+    ("maximum at a tie", lambda m, x: m.maximum(x, 2.0), 2.0, 0.5),
+    ("maximum of itself", lambda m, x: m.maximum(x, x), 2.0, 1.0),
+    ("minimum at a tie", lambda m, x: m.minimum(2.0, x), 2.0, 0.5),
+    ("clip at its lower bound", lambda m, x: m.clip(x, 0.0, 1.0), 0.0, 1.0),
+    ("clip at its upper bound", lambda m, x: m.clip(x, 0.0, 1.0), 1.0, 1.0),
+    ("clip outside", lambda m, x: m.clip(x, 0.0, 1.0), 1.5, 0.0),
+    ("hypot at the origin", lambda m, x: m.hypot(x, 0.0), 0.0, 0.0),
+    ("atan2 at the origin", lambda m, x: m.atan2(x, 0.0), 0.0, 0.0),
+    ("sinc'(0)", lambda m, x: m.sinc(x), 0.0, 0.0),
+    ("x**0 at 0", lambda m, x: x**0.0, 0.0, 0.0),
+    ("x**1 at 0", lambda m, x: x**1.0, 0.0, 1.0),
+    ("0**x", lambda m, x: 0.0**x, 2.0, 0.0),
+    ("(-2)**2 by the base", lambda m, x: x**2, -2.0, -4.0),
+    ("sqrt'(0)", lambda m, x: m.sqrt(x), 0.0, INF),
+    ("log'(0)", lambda m, x: m.log(x), 0.0, INF),
+    ("strict zero: sqrt", lambda m, x: m.where(x > 0, m.sqrt(x), 0.0), 0.0, 0.0),
+    ("strict zero: sqrt below", lambda m, x: m.where(x > 0, m.sqrt(x), 0.0), -1.0, 0.0),
+    ("strict zero: 1/x", lambda m, x: m.where(x > 0, 1 / x, 0.0), 0.0, 0.0),
+    ("strict zero on the outside", lambda m, x: m.sqrt(m.where(x > 0, x, 0.0)), -1.0, 0.0),
+    ("max with ties", lambda m, x: m.max(x), [1.0, 3.0, 3.0], [0.0, 0.5, 0.5]),
+    ("min with ties", lambda m, x: m.min(x), [1.0, 1.0, 3.0], [0.5, 0.5, 0.0]),
+    ("median, odd", lambda m, x: m.median(x), [3.0, 1.0, 2.0], [0.0, 0.0, 1.0]),
+    ("median, even", lambda m, x: m.median(x), [4.0, 1.0, 3.0, 2.0], [0.0, 0.0, 0.5, 0.5]),
+    ("median with ties", lambda m, x: m.median(x), [2.0, 1.0, 2.0, 5.0, 2.0], [1 / 3, 0.0, 1 / 3, 0.0, 1 / 3]),
+    ("norm at the zero vector", lambda m, x: m.norm(x), [0.0, 0.0], [0.0, 0.0]),
+    ("norm of large values", lambda m, x: m.norm(x), [1e200, -1e200], [math.sqrt(0.5), -math.sqrt(0.5)]),
+    ("norm of small values", lambda m, x: m.norm(x), [3e-200, 4e-200], [0.6, 0.8]),
+    ("std of a constant", lambda m, x: m.std(x), [2.0, 2.0], [0.0, 0.0]),
+    ("prod with a zero", lambda m, x: m.prod(x), [2.0, 0.0, 3.0], [0.0, 6.0, 0.0]),
+    ("prod with two zeros", lambda m, x: m.prod(x), [0.0, 0.0, 3.0], [0.0, 0.0, 0.0]),
+    ("logsumexp with -inf", lambda m, x: m.logsumexp(x), [-INF, 0.0, 0.0], [0.0, 0.5, 0.5]),
+    ("logsumexp of -inf", lambda m, x: m.logsumexp(x), [-INF, -INF], [0.0, 0.0]),
+    ("log_softmax in the tail", lambda m, x: m.getitem(m.log_softmax(x), index=(0,)), [-800.0, 800.0], [1.0, -1.0]),
+    ("sort with ties", lambda m, x: m.getitem(m.sort(x), index=(0,)), [1.0, 1.0], [1.0, 0.0]),
+]  # fmt: skip
+
+SECOND: list[tuple[str, Callable[..., Any], float, float]] = [
+    ("abs''(0)", lambda m, x: m.abs(x), 0.0, 0.0),
+    ("relu''(0)", lambda m, x: m.relu(x), 0.0, 0.0),
+    ("x**2 at 0", lambda m, x: x**2, 0.0, 2.0),
+    ("x**2.0 at 0", lambda m, x: x**2.0, 0.0, 2.0),
+    ("x**1 at 0", lambda m, x: x**1, 0.0, 0.0),
+    ("x**3 at 0", lambda m, x: x**3, 0.0, 0.0),
+    ("sinc''(0)", lambda m, x: m.sinc(x), 0.0, -(math.pi**2) / 3),
+    ("hypot at the origin", lambda m, x: m.hypot(x, 0.0), 0.0, 0.0),
+    ("where", lambda m, x: m.where(x > 0, m.sqrt(x), 0.0), 0.0, 0.0),
+    ("logaddexp at a tie", lambda m, x: m.logaddexp(x, 1.0), 1.0, 0.25),
+    ("sigmoid in the tail", lambda m, x: m.sigmoid(x), 1e308, 0.0),
+    ("softplus in the tail", lambda m, x: m.softplus(x), -1e308, 0.0),
+    ("tanh in the tail", lambda m, x: m.tanh(x), 1e308, 0.0),
+    ("log of log_softmax", lambda m, x: m.logsumexp(m.stack(x, 0.5)), 0.5, 0.25),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("function", "point", "expected"), [k[1:] for k in KINKS], ids=[k[0] for k in KINKS])
+def test_derivative_at_a_kink(function: Callable[..., Any], point: Any, expected: Any) -> None:
+    for at in [np.array(point)] if isinstance(point, list) else [point, np.array([point])]:
+        for recorded in (False, True):
+            session = Session(at)
+            y = function(session.m, *session.operands)
+            target = session.m.sum(y) if y.shape else y
+            got = primal(session.gradients(target, recorded)[0])
+            np.testing.assert_allclose(got, np.broadcast_to(expected, np.shape(at)), rtol=1e-12, atol=0)
+
+
+@pytest.mark.parametrize(("function", "point", "expected"), [k[1:] for k in SECOND], ids=[k[0] for k in SECOND])
+def test_second_derivative_at_a_kink(function: Callable[..., Any], point: float, expected: float) -> None:
+    session = Session(point)
+    first = session.gradients(function(session.m, *session.operands), recorded=True)[0]
+    got = session.gradients(session.m.mul(first, 1.0))[0]
+    assert got == pytest.approx(expected, rel=1e-12, abs=0.0)
