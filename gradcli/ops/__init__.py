@@ -5,12 +5,38 @@ Each module of this folder holds one heading's entries in a list `OPS`. To add a
 
 from __future__ import annotations
 
-from . import arithmetic, creation, derivative, elementary, indexing, learning, linalg, logic, random, reduction, shape, special
+from . import (
+    arithmetic,
+    creation,
+    derivative,
+    elementary,
+    indexing,
+    learning,
+    linalg,
+    logic,
+    picking,
+    random,
+    reduction,
+    shape,
+    special,
+)
 from .op import Op
 
 _MODULES = (
-    arithmetic, elementary, special, learning, logic, reduction, shape, linalg, creation, random, indexing, derivative,
-)  # fmt: skip
+    arithmetic,
+    elementary,
+    special,
+    learning,
+    logic,
+    reduction,
+    shape,
+    picking,
+    linalg,
+    creation,
+    random,
+    indexing,
+    derivative,
+)
 
 OPS: dict[str, Op] = {op.name: op for module in _MODULES for op in module.OPS}
 INFIX: dict[str, Op] = {op.infix: op for op in OPS.values() if op.infix}

@@ -1,4 +1,4 @@
-"""Shapes: rearranging, joining, cutting, picking and sorting. Every rule is the transposed movement."""
+"""Shapes: rearranging, joining, cutting, repeating. Every rule is the transposed movement."""
 
 from __future__ import annotations
 
@@ -323,104 +323,6 @@ def _triangle(name: str) -> Any:
     return compute
 
 
-# ---- sorting and picking ---------------------------------------------------------------------------------------------
-
-
-def _sort(xp: Any, x: Any, axis: Any) -> Any:
-    x = xp.asarray(x)
-    return xp.sort(x.reshape(-1)) if axis is None else xp.sort(x, axis=one_axis(axis, x.shape), kind="stable")
-
-
-def _argsort(xp: Any, x: Any, axis: Any) -> Any:
-    x = xp.asarray(x)
-    x, axis = (x.reshape(-1), 0) if axis is None else (x, one_axis(axis, x.shape))
-    return xp.argsort(x, axis=axis, kind="stable")
-
-
-def _sort_back(m: Any, g: Any, y: Any, x: Any, axis: Any) -> Any:
-    shape = (x.size,) if axis is None else tuple(x.shape)
-    order = m.argsort(x, axis=axis)
-    return reshaped(m, m.ungather(g, order, axis=0 if axis is None else axis, shape=shape), x.shape)
-
-
-def _indices(xp: Any, name: str, indices: Any, n: int) -> Any:
-    """Indices as an int array within `n`, negative ones counted from the end."""
-    indices = xp.asarray(indices)
-    if indices.size == 0:
-        return indices.astype("int64")
-    if indices.dtype.kind not in "iu":
-        raise OpError(f"`{name}` needs ints as indices, not {indices.dtype}")
-    low, high = int(indices.min()), int(indices.max())
-    if low < -n or high >= n:
-        raise OpError(f"`{name}`: index {high if high >= n else low} is out of range for {n} elements")
-    return xp.where(indices < 0, indices + n, indices)
-
-
-def _take(xp: Any, x: Any, indices: Any, axis: Any) -> Any:
-    x = xp.asarray(x)
-    x, axis = (x.reshape(-1), 0) if axis is None else (x, one_axis(axis, x.shape))
-    return xp.take(x, _indices(xp, "take", indices, x.shape[axis]), axis=axis)
-
-
-def _take_shape(shape: Shape, indices: Shape, axis: Any) -> Shape:
-    shape, axis = ((math.prod(shape),), 0) if axis is None else (shape, one_axis(axis, shape))
-    return (*shape[:axis], *indices, *shape[axis + 1 :])
-
-
-def _take_back(m: Any, g: Any, y: Any, x: Any, indices: Any, axis: Any) -> Any:
-    shape, axis = ((x.size,), 0) if axis is None else (tuple(x.shape), one_axis(axis, tuple(x.shape)))
-    return reshaped(m, m.untake(g, indices, axis=axis, shape=shape), x.shape)
-
-
-def _untake(xp: Any, g: Any, indices: Any, axis: int, shape: Any) -> Any:
-    g, shape = xp.asarray(g), tuple(shape)
-    indices = _indices(xp, "take", indices, shape[axis])
-    total = xp.zeros(shape, dtype=g.dtype)
-    picked = tuple(range(axis, axis + indices.ndim))
-    xp.add.at(xp.moveaxis(total, axis, 0), indices, xp.moveaxis(g, picked, tuple(range(indices.ndim))))
-    return total
-
-
-def _places(xp: Any, indices: Any, axis: int) -> tuple[Any, ...]:
-    """The full index of what `indices` picks along `axis`."""
-    grid = xp.ogrid[tuple(slice(n) for n in indices.shape)]
-    return (*grid[:axis], indices, *grid[axis + 1 :])
-
-
-def _gather(xp: Any, x: Any, indices: Any, axis: Any) -> Any:
-    x, indices = xp.asarray(x), xp.asarray(indices)
-    axis = one_axis(axis, x.shape)
-    if indices.ndim != x.ndim or any(b > a for k, (a, b) in enumerate(zip(x.shape, indices.shape, strict=True)) if k != axis):
-        raise OpError(f"`gather` needs an index an element: the indices are {indices.shape}, the array {x.shape}",
-                      "to take whole rows or columns: `take(x, indices, axis)`")  # fmt: skip
-    return x[_places(xp, _indices(xp, "gather", indices, x.shape[axis]), axis)]
-
-
-def _ungather(xp: Any, g: Any, indices: Any, axis: Any, shape: Any) -> Any:
-    g, shape = xp.asarray(g), tuple(shape)
-    axis = one_axis(axis, shape)
-    total = xp.zeros(shape, dtype=g.dtype)
-    xp.add.at(total, _places(xp, _indices(xp, "gather", indices, shape[axis]), axis), g)
-    return total
-
-
-def _scatter_add(xp: Any, x: Any, indices: Any, values: Any) -> Any:
-    x, values = xp.asarray(x), xp.asarray(values)
-    if not x.ndim:
-        raise OpError("`scatter_add` needs an array to add to, not a single number")
-    indices = _indices(xp, "scatter_add", indices, x.shape[0])
-    target = (*indices.shape, *x.shape[1:])
-    if values.ndim > len(target) or any(a not in (1, b) for a, b in zip(values.shape[::-1], target[::-1], strict=False)):
-        raise OpError(f"`scatter_add` adds values of shape {target} here, not {values.shape}")
-    total = xp.array(x, dtype=xp.result_type(x, values))
-    xp.add.at(total, indices, values)
-    return total
-
-
-def _scatter_add_back(m: Any, g: Any, y: Any, x: Any, indices: Any, values: Any) -> Any:
-    return fit(m, m.take(g, indices, axis=0), values)
-
-
 OPS = [
     # ---- rearranging -----------------------------------------------------------------------------------------------
     _op("reshape", "x; *shape", "The same elements in another shape; -1 is worked out.",
@@ -470,24 +372,4 @@ OPS = [
         lambda m, g, y, x, k: m.tril(g, k=k),)),
     _op("triu", "x; k=0", "The part on and above the diagonal, 0 elsewhere.", compute=_triangle("triu"), vjp=(
         lambda m, g, y, x, k: m.triu(g, k=k),)),
-
-    # ---- sorting and picking ---------------------------------------------------------------------------------------
-    _op("sort", "x; axis=-1", "The elements in ascending order.", compute=_sort, saves=("x",),
-        note="equal elements keep their order", vjp=(_sort_back,)),
-    _op("argsort", "x; axis=-1", "The positions that sort the elements; equal ones keep their order.", compute=_argsort,
-        differentiable=False),
-    _op("take", "x, indices; axis=none", "The elements at the indices along an axis; of all in one line without one.",
-        compute=_take, saves=("indices",), result_shape=_take_shape, vjp=(_take_back, None)),
-    _op("gather", "x, indices; axis=-1", "One element along the axis for each index.", compute=_gather, saves=("indices",),
-        aliases=("take_along_axis",), result_shape=lambda x, indices, axis: indices, vjp=(
-        lambda m, g, y, x, indices, axis: m.ungather(g, indices, axis=axis, shape=x.shape), None)),
-    _op("scatter_add", "x, indices, values", "x with the values added at the indices along the first axis.",
-        compute=_scatter_add, saves=("indices",), vjp=(
-        lambda m, g, y, x, indices, values: g, None, _scatter_add_back)),
-    _op("untake", "g, indices; axis, shape", "What belongs to elements taken, added up where they came from.", internal=True,
-        compute=_untake, saves=("indices",), vjp=(
-        lambda m, t, y, g, indices, axis, shape: m.take(t, indices, axis=axis), None)),
-    _op("ungather", "g, indices; axis, shape", "What belongs to elements gathered, added up where they came from.",
-        internal=True, compute=_ungather, saves=("indices",), vjp=(
-        lambda m, t, y, g, indices, axis, shape: m.gather(t, indices, axis=axis), None)),
 ]  # fmt: skip
