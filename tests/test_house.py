@@ -98,7 +98,7 @@ def test_a_file_holds_one_idea(path: Path) -> None:
 
 def loaded_by(*arguments: str) -> set[str]:
     """The top-level modules in a fresh process after one command."""
-    code = f"import sys; from gradcli.cli import run; code = run({list(arguments)!r}); print(*sys.modules, file=sys.stderr); exit(code)"
+    code = f"import sys; from gradcli.cli import run; run({list(arguments)!r}); print(*sys.modules, file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return {name.split(".")[0] for name in done.stderr.split()}
 

@@ -13,7 +13,9 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 
-pytestmark = pytest.mark.skipif(not (ROOT / "gradcli").is_dir(), reason="the tests stand beside no checkout: CI tests the wheel itself")
+pytestmark = pytest.mark.skipif(
+    not (ROOT / "gradcli").is_dir(), reason="the tests stand beside no checkout: CI tests the wheel itself"
+)
 
 
 @pytest.fixture(scope="module")

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from .. import report
 from ..diagnostics import Diagnostic, GradcliError, Source, Span
-from ..tasks.evaluation import Evaluation, Expectation, Options
-from ..tasks.programs import parse_program, parse_tree, read_source
 from . import limits, options, output
 from .terminal import Terminal
+
+if TYPE_CHECKING:
+    from ..tasks.evaluation import Evaluation, Expectation, Options
 
 Stage = Literal["ast", "program", "trace"]
 
@@ -52,6 +53,8 @@ def command(
     """
     if format == "npz" and output_file is None:
         raise GradcliError(Diagnostic("E001", "--format npz needs a file", help="add `-o FILE.npz`"))
+    from ..tasks.evaluation import Options  # here, so that `--help` doesn't pay for what runs programs
+
     job = _Job(Terminal(color, quiet, verbose), format, precision, show, output_file)
     try:
         wanted = Options(
@@ -100,28 +103,29 @@ class _Job:
 
     def run(self, name: str, expr: str | None, values: Mapping[str, Any], wanted: Options) -> None:
         """Runs one program; what is wrong with it is part of its answer. A limit ends the job."""
+        from ..tasks.programs import list_stage, parse_program, read_source
+
         self.current = name
         try:
             source = Source(name, expr) if expr is not None else read_source(name)
             self.current = source.name
-            if self.show == "ast":
-                self.stages.append(report.draw_tree(parse_tree(source)))
-            elif self.show == "program":
-                self.stages.append(report.draw_tree(parse_program(source)))
-            else:
-                from ..tasks.evaluate import evaluate
+            if self.show == "ast" or self.show == "program":
+                self.stages.append(list_stage(source, self.show))
+                return
+            program = parse_program(source, values)
+            from ..tasks.evaluate import evaluate  # an error in the program doesn't pay for the engine
 
-                evaluation = evaluate(parse_program(source), values, wanted)
-                self.remarks += [_failure(e, source) for e in evaluation.expectations if not e.passed]
-                self._add(evaluation)
+            evaluation = evaluate(program, values, wanted)
+            self.remarks += [_failure(e, source) for e in evaluation.expectations if not e.passed]
+            self._add(evaluation)
         except GradcliError as error:
             if error.exit_code == 4:
                 raise
-            self._add(Evaluation(self.current, diagnostics=error.diagnostics))
+            self._reject(error.diagnostics)
 
     def fail(self, *errors: Diagnostic) -> int:
         """Ends the job early with these errors of the program that was running, or of the command line."""
-        self._add(Evaluation(self.current, diagnostics=list(errors)))
+        self._reject(list(errors))
         return self.tell()
 
     def tell(self) -> int:
@@ -141,6 +145,11 @@ class _Job:
                 for line in report.statistics(evaluation):
                     self.terminal.note(line)
         return max((e.exit_code for e in self.evaluations), default=0)
+
+    def _reject(self, errors: list[Diagnostic]) -> None:
+        from ..tasks.evaluation import Evaluation
+
+        self._add(Evaluation(self.current, diagnostics=errors))
 
     def _add(self, evaluation: Evaluation) -> None:
         self.evaluations.append(evaluation)

@@ -8,9 +8,10 @@ from __future__ import annotations
 import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import TYPE_CHECKING, cast
 
-from ..tasks.evaluation import Evaluation
+if TYPE_CHECKING:
+    from ..tasks.evaluation import Evaluation
 
 FORMATS = {
     "text": "aligned lines, for people",
@@ -34,13 +35,6 @@ def render(format: str, evaluations: Sequence[Evaluation], style: Style = Style(
     """The answer in one of FORMATS."""
     module = importlib.import_module(f".{format}", __name__)
     return cast("str | bytes", module.render(evaluations, style))
-
-
-def draw_tree(node: Any) -> str:
-    """A tree of dataclasses as indented text, for `--show ast|program`."""
-    from .tree import draw
-
-    return draw(node)
 
 
 def statistics(evaluation: Evaluation) -> list[str]:

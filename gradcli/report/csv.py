@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..tasks.evaluation import Evaluation
 from . import Style
 from .values import is_array
+
+if TYPE_CHECKING:
+    from ..tasks.evaluation import Evaluation
 
 
 def render(evaluations: Sequence[Evaluation], style: Style) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..tasks.evaluation import Evaluation
 from . import Style
 from .values import plain, shape_and_dtype
+
+if TYPE_CHECKING:
+    from ..tasks.evaluation import Evaluation
 
 
 def render(evaluations: Sequence[Evaluation], style: Style) -> str:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from ..tasks.evaluation import Evaluation
 from . import Style
 from .json import as_object, dumps
+
+if TYPE_CHECKING:
+    from ..tasks.evaluation import Evaluation
 
 
 def render(evaluations: Sequence[Evaluation], style: Style) -> str:

@@ -8,12 +8,14 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..tasks.evaluation import Evaluation
 from . import Style
+
+if TYPE_CHECKING:
+    from ..tasks.evaluation import Evaluation
 
 
 def render(evaluations: Sequence[Evaluation], style: Style) -> bytes:

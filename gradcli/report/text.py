@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import _printable
-from ..tasks.evaluation import Evaluation
 from . import Style
 from .values import is_array, nonfinite
+
+if TYPE_CHECKING:
+    from ..tasks.evaluation import Evaluation
 
 _GAP = 4  # spaces between the label column and the values
 _WIDTH = 100  # of a line of an array, label included

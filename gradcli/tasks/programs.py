@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 from ..diagnostics import Diagnostic, GradcliError, Source
 
@@ -29,15 +31,22 @@ def read_source(path: str) -> Source:
         raise GradcliError(Diagnostic("E002", f"cannot read {name!r}: {error}")) from None
 
 
-def parse_tree(source: Source) -> Any:
-    """The syntax tree of a source. Raises GradcliError."""
+def parse_program(source: Source, given: Iterable[str] = ()) -> Program:
+    """The resolved program of a source, with what it imports. Raises GradcliError with everything that is wrong with it.
+
+    `given` are the names set from outside: in an expression file `e` and `pi` are inputs if they are given.
+    """
+    from ..lang.imports import Importer
     from ..lang.parser import parse
-
-    return parse(source)
-
-
-def parse_program(source: Source) -> Program:
-    """The resolved program of a source. Raises GradcliError with everything that is wrong with it."""
     from ..lang.resolve import resolve
 
-    return resolve(parse_tree(source))
+    path = None if source.name.startswith("<") else Path(source.name)
+    return resolve(parse(source), source, Importer(path).load, frozenset(given))
+
+
+def list_stage(source: Source, stage: Literal["ast", "program"]) -> str:
+    """The syntax tree or the resolved program as an indented listing. Raises GradcliError."""
+    from ..lang.dump import dump
+    from ..lang.parser import parse
+
+    return dump(parse(source) if stage == "ast" else parse_program(source))

@@ -23,7 +23,9 @@ Run = Callable[..., Any]
 
 def examples() -> list[str]:
     """The commands that the help texts show."""
-    return [line.strip() for name in COMMANDS for line in load_command(name).help.split("\n") if line.strip().startswith("gradcli ")]
+    return [
+        line.strip() for name in COMMANDS for line in load_command(name).help.split("\n") if line.strip().startswith("gradcli ")
+    ]
 
 
 def test_version(gradcli: Run) -> None:

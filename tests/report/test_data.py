@@ -54,7 +54,9 @@ def test_json_numbers_round_trip() -> None:
 
 
 def test_json_nonfinite_numbers_are_strings() -> None:
-    answer = json.loads(render("json", [Evaluation("a.tg", {"a": float("inf"), "b": np.array([[-np.inf]]), "c": complex(0, np.nan)})]))
+    answer = json.loads(
+        render("json", [Evaluation("a.tg", {"a": float("inf"), "b": np.array([[-np.inf]]), "c": complex(0, np.nan)})])
+    )
     assert [answer["outputs"][name]["value"] for name in "abc"] == ["inf", [["-inf"]], {"re": 0.0, "im": "nan"}]
 
 
