@@ -38,9 +38,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_contents(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
-    for path in (ROOT / "gradcli").rglob("*"):
-        if path.suffix in (".py", ".tg", ".typed") or path.name == "py.typed":
-            assert path.relative_to(ROOT).as_posix() in names
+    tracked = subprocess.run(["git", "ls-files", "gradcli"], cwd=ROOT, capture_output=True, text=True).stdout.splitlines()
+    assert {name for name in tracked if (ROOT / name).is_file()} <= names
     assert {"gradcli/py.typed", "gradcli/lang/table.json", "gradcli/grammar/gradcli.lark"} <= names
     assert not [name for name in names if name.startswith("tests/")]
 
