@@ -14,10 +14,10 @@ from .compiler import Compiler
 from .expressions import compile_expression, compile_value
 from .indexing import compile_items
 from .run import Run
-from .tape import Site, primal
+from .tape import KeepingTrace, Site, primal
 from .values import FRAME_HEAD, UNSET, List, Variable, describe, read, show_shape
 
-SETITEM, STATE = OPS["setitem"], OPS["detach"]
+SETITEM = OPS["setitem"]
 _KINDS = {"float64": "f", "float32": "f", "int64": "i", "bool": "b", "complex128": "c"}
 
 
@@ -225,8 +225,8 @@ def _set_state(run: Run, variable: Variable, new: Any, index: Any, node: program
             new = cast(run, new, dtype_name(old))
     variable.state = new
     variable.attach(run)
-    if run.trace.keeps_all and type(traced) is tuple:
-        # The state's history ends here; this policy keeps it, so that `reasons` can say so.
+    if isinstance(run.trace, KeepingTrace) and type(traced) is tuple:
+        # The state's history ends here; this policy keeps it, so that `reasons.py` can say so.
         run.trace.states.setdefault(variable.number, []).append((traced, node.span))
 
 

@@ -11,7 +11,7 @@ from .apply import apply, plain_array
 from .backends import count, dtype_name, is_complex, is_inexact, shape_of
 from .reverse import sweep
 from .run import Run
-from .tape import Site, Traced, primal
+from .tape import STRIDE, KeepingTrace, Site, Traced, primal, reachable
 from .values import Function, List, Variable, describe, leaves, map_structure, read, show_shape
 
 STACK, RESHAPE, ADD, DETACH = OPS["stack"], OPS["reshape"], OPS["add"], OPS["detach"]
@@ -239,3 +239,17 @@ def hessian(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) 
     return map_structure(second, source)
 
 
+def contains_derivative(run: Run, traced: list[Traced]) -> bool:
+    """Whether the history of the values holds anything that a sweep computed."""
+    if not run.trace.swept:
+        return False
+    needed = {t[1] for t in traced}
+    for segment in reachable([t[2] for t in traced], 0):
+        records = segment.records
+        for k in range(len(segment) - 1, -1, -1):
+            if segment.first + k in needed:
+                site, in0, in1 = records[k * STRIDE : k * STRIDE + 3]
+                if site.of is not None:
+                    return True
+                needed.update(in0 if type(in0) is tuple else (in0,) if in1 is None else (in0, in1))
+    return False

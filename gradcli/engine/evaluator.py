@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Mapping
 from typing import Any
 
 from ..lang import program
@@ -55,18 +54,30 @@ def _declarations(body: Any) -> list[program.Declare]:
     return found
 
 
-def execute(compiled: Compiled, settings: Settings, inputs: Mapping[str, Any], keeps_all: bool = False) -> tuple[Run, list[Any]]:
-    """Runs a program; returns the run and the top-level frame. Raises GradcliError, with `run` as its attribute."""
-    run = Run(settings, inputs, keeps_all)
+def execute(compiled: Compiled, run: Run) -> list[Any]:
+    """Executes a program in a fresh run; returns the top-level frame. Raises GradcliError; the run holds what came before."""
     frame = compiled.frame(run)
     enabled = gc.isenabled()
     gc.disable()  # nothing here makes cycles, and a long trace would be searched again and again
     try:
         compiled.block(frame)
+    except RecursionError:
+        run.fail("E406", "the program nests calls too deep", compiled.program.span)
+    except MemoryError:
+        run.fail("E405", "out of memory", None, help="make the arrays smaller, or raise --max-memory")
     finally:
         if enabled:
             gc.enable()
-    return run, frame
+    return frame
+
+
+def declared_names(node: program.Program, prefix: str = "") -> list[str]:
+    """The names that values from outside may be given for, imported ones under their path."""
+    names = [prefix + d.slot.name for d in _declarations(node.body)]
+    for statement in node.body:
+        if isinstance(statement, program.Import):
+            names += declared_names(statement.program, f"{prefix}{statement.slot.name}.")
+    return names
 
 
 def run_import(run: Run, compiled: Compiled, node: program.Import) -> Namespace:

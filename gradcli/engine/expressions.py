@@ -18,7 +18,7 @@ from .compiler import Closure, Compiler
 from .formulas import scalar_function
 from .scalars import FAST
 from .scalar_closures import Operand
-from .tape import Site, primal
+from .tape import KeepingTrace, Site, primal
 from .values import FRAME_HEAD, UNSET, List, Variable, describe, read
 
 
@@ -208,8 +208,8 @@ def compile_condition(c: Compiler, node: program.Expression) -> Callable[[list[A
 def truth(run: Any, value: Any, span: Any) -> bool:
     """The bool that a value stands for as a condition."""
     if type(value) is tuple:
-        if run.trace.keeps_all:
-            run.trace.record(Site(OPS["logical_not"], span).on((0,)), [value], (), {"condition": True}, None, None)
+        if isinstance(run.trace, KeepingTrace):
+            run.trace.conditions.append((value, span))
         value = primal(value)
     if type(value) in _NUMBERS:
         return bool(value)

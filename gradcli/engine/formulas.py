@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from functools import partial as partial_of
 from typing import Any
 
 from ..ops import OPS
 from ..ops.formula import Formula, read_forward, read_partial
 from ..ops.op import Op
 from . import scalars
-from .backends import Backend
+from .backends import Backend, is_complex
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 
@@ -70,7 +71,7 @@ class _Source:
 
     def _node(self, node: Formula) -> str:
         if node.kind == "number":
-            return repr(node.value) if node.value >= 0 or isinstance(node.value, complex) else f"({node.value!r})"
+            return f"({node.value!r})"
         if node.kind == "operand":
             return f"x{node.value}"
         if node.kind == "result":
@@ -162,6 +163,8 @@ def _array_by_name(backend: Backend) -> Callable[[str], Any]:
 @cache
 def array_function(backend: Backend, op: Op) -> Callable[..., Any]:
     """The op on arrays of the backend (and scalars among them)."""
+    if op.name == "strict_mul":
+        return partial_of(strict_product, backend.xp)
     if op.forward is None:
         return backend.function(op)
     source = _Source(arrays=True)
@@ -187,15 +190,16 @@ def array_pull(backend: Backend, op: Op, operand: int) -> Callable[..., Any]:
     xp = backend.xp
 
     def pull(g: Any, y: Any, *operands: Any) -> Any:
-        return strict_product(xp, g, function(y, *operands))
+        partial = function(y, *operands)
+        if is_complex(partial):
+            partial = partial.conjugate()
+        return strict_product(xp, g, partial)
 
     return pull
 
 
 def strict_product(xp: Any, g: Any, partial: Any) -> Any:
-    """`g * conj(partial)`, exactly 0 where `g` is: repaired only once a non-finite product shows up."""
-    if getattr(partial, "dtype", None) is not None and partial.dtype.kind == "c" or type(partial) is complex:
-        partial = partial.conjugate()
+    """`g * partial`, exactly 0 where `g` is: repaired only once a non-finite product shows up."""
     product = g * partial
     # A finite sum can't have a non-finite term; an infinite one may still be repaired for nothing, which is harmless.
     total = product.sum() if getattr(product, "ndim", 0) else product

@@ -15,7 +15,7 @@ from .backends import dtype_name, is_complex, shape_of
 from .formulas import array_pull, partial_formula, scalar_pull
 from .rules import Language, Value, replay
 from .run import Run
-from .tape import STRIDE, Blank, Segment, Site, Traced, primal, reachable
+from .tape import STRIDE, Blank, KeepingTrace, Segment, Site, Traced, primal, reachable
 from .values import List
 
 ADD, NEG, STRICT_MUL, CONJ, REAL = OPS["add"], OPS["neg"], OPS["strict_mul"], OPS["conj"], OPS["real"]
@@ -32,7 +32,9 @@ def sweep(run: Run, seeds: list[tuple[Traced, Any]], wanted: set[int], recorded:
         return {}
     segments = reachable([target[2] for target, _ in seeds], min(wanted))
     # Everything recorded depends on some leaf, so where all leaves are wanted there is nothing to leave out.
-    marked = None if run.trace.watched <= wanted else _mark(segments, wanted)
+    marked = None if run.trace.watched <= wanted and not run.trace.keeps_all else _mark(segments, wanted)
+    if marked is not None and isinstance(run.trace, KeepingTrace):
+        marked &= run.trace.active
     pass_ = _Sweep(run, wanted, marked, recorded)
     for target, cotangent in seeds:
         if marked is None or target[1] in marked:
@@ -73,7 +75,7 @@ class _Sweep:
 
     def through(self, segment: Segment) -> None:
         """Takes the cotangents of a segment's records to their inputs."""
-        cotangents, wanted, owned = self.cotangents, self.wanted, self.owned
+        cotangents, wanted, owned, marked = self.cotangents, self.wanted, self.owned, self.marked
         pop = cotangents.pop
         inner = any(w >= segment.first for w in wanted)
         number = segment.first + len(segment)
@@ -81,7 +83,7 @@ class _Sweep:
         for y, b, a, in1, in0, site in zip(flat, flat, flat, flat, flat, flat, strict=True):
             number -= 1
             g = pop(number, None)
-            if g is None:
+            if g is None or (marked is not None and number not in marked):
                 continue
             if inner and number in wanted:
                 self.found[number] = g
@@ -140,7 +142,7 @@ class _Sweep:
         for y, b, a, in1, in0, site in zip(flat, flat, flat, flat, flat, flat, strict=True):
             number -= 1
             g = self.cotangents.pop(number, None)
-            if g is None:
+            if g is None or (self.marked is not None and number not in self.marked):
                 continue
             if number in self.wanted:
                 self.found[number] = g

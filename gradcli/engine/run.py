@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from ..diagnostics import Diagnostic, GradcliError, Span
 from .backends import Backend, backend_for, checked_int
-from .tape import Trace
+from .tape import KeepingTrace, Trace
 
 MAX_DEPTH = 2000  # calls inside calls
 
@@ -54,7 +54,7 @@ class Run:
         self.settings = settings
         self.inputs = inputs
         self.backend: Backend = backend_for(settings.device)
-        self.trace = Trace(keeps_all)
+        self.trace: Trace = KeepingTrace() if keeps_all else Trace()
         self.outputs: dict[str, Any] = {}
         self.printed: list[str] = []
         self.expectations: list[Expectation] = []

@@ -24,7 +24,7 @@ RESULT = 1  # the slot of a frame that a `return` fills
 
 def compile_body(c: Compiler, body: tuple[program.Statement, ...]) -> Closure:
     """A function's body: `frame -> the value it returns`, none if it doesn't."""
-    if len(body) == 1 and isinstance(body[0], program.Return) and body[0].value is not None and not c.counts:
+    if len(body) == 1 and isinstance(body[0], program.Return) and body[0].value is not None and not (c.counts or c.keeps_all):
         return compile_expression(c, body[0].value)
     run = compile_block(c, body)
 
@@ -53,6 +53,8 @@ def compile_block(c: Compiler, body: tuple[program.Statement, ...]) -> Statement
 
 def compile_statement(c: Compiler, node: program.Statement) -> Statement:
     statement = _COMPILE[type(node)](c, node)
+    if c.keeps_all:
+        statement = _noted(statement, id(node))
     if not c.counts:
         return statement
 
@@ -67,6 +69,14 @@ def compile_statement(c: Compiler, node: program.Statement) -> Statement:
         return statement(frame)
 
     return counted
+
+
+def _noted(statement: Statement, key: int) -> Statement:
+    def noted(frame: list[Any]) -> Completion:
+        frame[0].trace.executed.add(key)
+        return statement(frame)
+
+    return noted
 
 
 # ---- assignment ------------------------------------------------------------------------------------------------------

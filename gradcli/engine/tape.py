@@ -117,21 +117,20 @@ class Segment:
 class Trace:
     """The records of one level, and the windows that look at it.
 
-    `segment` is the current one, or None while recording is paused. `keeps_all` is the second keeping policy: every
-    operation on anything declared is recorded, active or not, so that `reasons.py` can tell where a chain breaks.
+    `segment` is the current one, or None while recording is paused. `keeps_all` tells the second keeping policy
+    (`KeepingTrace`) from the normal one.
     """
 
-    __slots__ = ("calls", "keeps_all", "leaves", "limit", "number", "segment", "states", "swept", "watched")
+    __slots__ = ("calls", "leaves", "limit", "number", "segment", "swept", "watched")
+    keeps_all = False
 
-    def __init__(self, keeps_all: bool = False) -> None:
+    def __init__(self) -> None:
         self.leaves = Segment(self, -(2**62))
         self.number = 0  # of the next record
         self.limit = SEGMENT_RECORDS  # the number at which the next segment begins
         self.segment: Segment | None = Segment(self, 0)
-        self.keeps_all = keeps_all
         self.watched: set[int] = set()  # the leaves that are watched
         self.calls: Any = None  # the chain of calls being executed: (call site, outer chain)
-        self.states: dict[int, list[tuple[Traced, Span]]] = {}  # by variable, what its states were made of; if all is kept
         self.swept = False  # whether any record was made by a sweep
 
     def leaf(self, primal: Any, number: int | None = None) -> Traced:
@@ -185,6 +184,42 @@ class Trace:
                 calls[-1] = (self.number, chain)  # nothing was recorded in between: memory stays put
             else:
                 calls.append((self.number, chain))
+
+
+class KeepingTrace(Trace):
+    """The second keeping policy: every operation on anything declared is recorded, active or not, and nothing is released.
+
+    A value that is traced here may have no gradient; `active` holds the numbers of those that have. With the operands of
+    conditions and the histories of states, that is what `reasons.py` needs to tell where a chain breaks.
+    """
+
+    __slots__ = ("active", "conditions", "executed", "segments", "states")
+    keeps_all = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.active: set[int] = set()
+        self.segments: list[Segment] = [self.segment] if self.segment else []
+        self.conditions: list[tuple[Traced, Span]] = []  # what conditions were decided by, and where
+        self.states: dict[int, list[tuple[Traced, Span]]] = {}  # by variable, what its states were made of, and where
+        self.executed: set[int] = set()  # the statements that were, by identity
+
+    def advance(self) -> Segment:
+        segment = super().advance()
+        self.segments.append(segment)
+        return segment
+
+    def record(self, site: Site, inputs: list[Traced], a: Any, b: Any, kept: Any, y: Any) -> Any:
+        traced = super().record(site, inputs, a, b, kept, y)
+        if type(traced) is tuple and carries(site.op, y) and any(i[1] in self.active for i in inputs):
+            self.active.add(traced[1])
+        return traced
+
+
+def carries(op: Op, y: Any) -> bool:
+    """Whether a gradient passes through an op that gave `y`."""
+    inexact = type(y) in (float, complex, list) or getattr(getattr(y, "dtype", None), "kind", "") in ("f", "c")
+    return op.differentiable and not op.engine and inexact
 
 
 def primal(value: Any) -> Any:

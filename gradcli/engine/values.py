@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..diagnostics import Span
 from ..ops.op import Op
 from .backends import dtype_name, is_inexact, shape_of
-from .tape import primal
+from .tape import KeepingTrace, primal
 
 if TYPE_CHECKING:
     from ..lang import program
@@ -86,9 +86,12 @@ class Variable:
     def attach(self, run: Run) -> None:
         """Makes the present state what reading gives: a leaf where gradients can exist, or where all is kept."""
         trace = run.trace
-        if (self.kind == "var" and is_inexact(self.state)) or (trace.keeps_all and _is_number(self.state)):
+        differentiable = self.kind == "var" and is_inexact(self.state)
+        if differentiable or (isinstance(trace, KeepingTrace) and _is_number(self.state)):
             self.box = trace.leaf(self.state, self.number or None)
             self.number = self.box[1]
+            if differentiable and isinstance(trace, KeepingTrace):
+                trace.active.add(self.number)
         else:
             self.box = self.state
 

@@ -1,0 +1,175 @@
+"""Why a gradient is unconnected: from the trace of a run that keeps everything (`KeepingTrace`).
+
+The answer is a stable reason code, the place where the chain from source to target breaks, and the fix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from ..diagnostics import Diagnostic, Span
+from ..lang import program
+from .backends import is_inexact
+from .run import Run
+from .tape import STRIDE, KeepingTrace, Site, carries, primal
+from .values import Variable, describe, leaves, read
+
+
+class Reason(NamedTuple):
+    """A reason code, what it says of this case, where the chain breaks, and what to write instead."""
+
+    code: str
+    text: str
+    span: Span | None
+    help: str
+
+
+def explain(run: Run, node: program.Program, target: Any, target_name: str, source: Any, source_name: str, span: Span | None) -> Diagnostic:
+    """The warning about one unconnected gradient; `span` is where it was asked for, if in the program."""
+    reason = find(run, node, target, source, source_name)
+    code = "W202" if reason.code in ("integer", "string") and not _is_differentiable(source) else "W201"
+    if reason.code == "replaced":
+        code = "W203"
+    of = f" of `{target_name}`" if target_name else ""
+    by = f" with respect to `{source_name}`" if source_name else ""
+    return Diagnostic(code, f"no gradient{of}{by}: {reason.text}", reason.span or span, "", reason.help, reason.code)
+
+
+def find(run: Run, node: program.Program, target: Any, source: Any, name: str) -> Reason:
+    """The reason why `target` has no gradient with respect to `source`, both values of a run that kept everything."""
+    trace = run.trace
+    assert isinstance(trace, KeepingTrace)
+    kind = _of_kind(source, name)
+    if kind is not None:
+        return kind
+    called = f"`{name}`" if name else "the source"
+    number = source.number if type(source) is Variable else source[1] if type(source) is tuple else None
+    if number is None:
+        return Reason("constant", f"{called} is {describe(source)}, a plain value", None, "declare it with `var`")
+    if type(source) is tuple and number not in trace.active:
+        return Reason("constant", f"{called} depends on no variable", None, "declare what it is made of with `var`")
+    reached = _Reached(trace, number)
+    broken = reached.breaks_before({v[1] for v in map(read, leaves(target)) if type(v) is tuple})
+    if broken is not None:
+        return broken
+    if type(source) is Variable and source.name in run.replaced:
+        return replaced(run, source.name)
+    decided = next(((value, where) for value, where in trace.conditions if value[1] in reached.numbers), None)
+    if reached.first_use is None and decided is None:
+        place = _unexecuted_read(node, name, trace.executed)
+        if place is not None:
+            return Reason("branch_not_taken", f"{called} is only used on a path that wasn't taken", place, "")
+        declared = source.span if type(source) is Variable else None
+        return Reason("never_read", f"the value of {called} is never read", declared, "")
+    if decided is not None:
+        help = "a condition is not differentiable; use `where`, or a smooth function such as `sigmoid`, to let it weigh in"
+        return Reason("condition_only", f"{called} only decides which path is taken", decided[1], help)
+    return Reason("not_on_path", f"{called} is used, but the target doesn't depend on it", reached.first_use, "")
+
+
+def replaced(run: Run, name: str) -> Reason:
+    """The reason of a variable whose name was given a plain value by `=`."""
+    _, place = run.replaced[name]
+    text = f"`{name}` was replaced by a plain value"
+    return Reason("replaced", text, place, f"update the variable with `{name} := …`, or give the new value another name")
+
+
+def _of_kind(source: Any, name: str) -> Reason | None:
+    """The reason that lies in what the source is, if any."""
+    called = f"`{name}`" if name else "the source"
+    value = primal(read(source))
+    where = source.span if type(source) is Variable else None
+    if type(value) is str:
+        return Reason("string", f"{called} is a string", where, "strings are not differentiable")
+    if not is_inexact(value):
+        help = f"write `{value}.0`" if type(value) is int else "write floats, such as `2.0`"
+        return Reason("integer", f"{called} is {describe(value)}, and only floats are differentiable", where, help)
+    if type(source) is Variable and source.kind == "const":
+        return Reason("constant", f"{called} is a constant", where, f"declare it with `var {name} = …`")
+    if type(source) is Variable and source.kind == "frozen":
+        return Reason("frozen", f"{called} is frozen", where, f"declare it with `var {name} = …`")
+    return None
+
+
+def _is_differentiable(source: Any) -> bool:
+    return is_inexact(primal(read(source)))
+
+
+class _Reached:
+    """Everything that depends on a source, gradients or not, through states too."""
+
+    def __init__(self, trace: KeepingTrace, source: int) -> None:
+        self.trace = trace
+        self.numbers = {source}
+        self.first_use: Span | None = None
+        self.breaks: dict[int, Reason] = {}  # the first break on the way to a number
+        states = [(number, traced, span) for number, made in trace.states.items() for traced, span in made]
+        while True:
+            self._through_records()
+            # A state that was made of something reached carries it on to every read of its variable.
+            carried = [s for s in states if s[1][1] in self.numbers and s[0] not in self.numbers]
+            if not carried:
+                break
+            for number, traced, span in carried:
+                self.numbers.add(number)
+                help = "gradients stop at a variable's state; compute with a plain name (`=`) where they should flow on"
+                state = Reason("state", "it went into the state of a variable", span, help)
+                self.breaks[number] = self.breaks.get(traced[1], state)
+
+    def _through_records(self) -> None:
+        for site, inputs, number in records(self.trace):
+            hit = [i for i in inputs if i in self.numbers]
+            if not hit or number in self.numbers:
+                continue
+            self.numbers.add(number)
+            self.first_use = self.first_use or site.span
+            clean = any(i not in self.breaks for i in hit)
+            if number in self.trace.active and clean:
+                continue
+            self.breaks[number] = _break_at(site) if clean else next(self.breaks[i] for i in hit)
+
+    def breaks_before(self, targets: set[int]) -> Reason | None:
+        """Where the chain to one of the targets breaks; None if there is no chain at all."""
+        for target in sorted(targets & self.numbers):
+            if target in self.breaks:
+                return self.breaks[target]
+        return None
+
+
+def _break_at(site: Site) -> Reason:
+    op = site.op
+    if op.name in ("detach", "stop_gradient"):
+        return Reason("detached", f"the chain is cut by `{op.name}`", site.span, f"leave out `{op.name}` to let gradients through")
+    if carries(op, 1.0):
+        return Reason("integer", f"`{op.infix or op.name}` gives ints here, and only floats are differentiable", site.span, "")
+    if op.integers == "bool" or op.category == "logic":
+        return Reason("condition_only", f"`{op.infix or op.name}` gives a bool, which has no gradient", site.span, "")
+    text = f"`{op.infix or op.name}` gives ints, which have no gradient"
+    return Reason("integer", text, site.span, "keep floats: `floor`, `round` and `trunc` do")
+
+
+def records(trace: KeepingTrace) -> Iterator[tuple[Site, tuple[int, ...], int]]:
+    """Every record in execution order: its site, the numbers of its inputs, its own."""
+    for segment in trace.segments:
+        flat = segment.records
+        for k in range(len(segment)):
+            site, in0, in1 = flat[k * STRIDE : k * STRIDE + 3]
+            yield site, in0 if type(in0) is tuple else (in0,) if in1 is None else (in0, in1), segment.first + k
+
+
+def _unexecuted_read(node: Any, name: str, executed: set[int]) -> Span | None:
+    """Where a name is read in a statement that wasn't executed."""
+    pending: list[tuple[Any, bool]] = [(node.body, True)]
+    while pending:
+        item, ran = pending.pop()
+        if isinstance(item, program.Read):
+            if item.slot.name == name and not ran:
+                return item.span
+        elif isinstance(item, program.Node | program.Argument):
+            if isinstance(item, program.Statement):
+                ran = id(item) in executed
+            pending += [(getattr(item, field), ran) for field in item.__dataclass_fields__ if field != "span"]
+        elif isinstance(item, tuple) and not isinstance(item, Span):
+            pending += [(child, ran) for child in reversed(item)]
+    return None

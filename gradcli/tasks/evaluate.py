@@ -1,0 +1,250 @@
+"""`eval`: run a program, differentiate what it is for, and say why a gradient is missing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from ..diagnostics import Diagnostic, GradcliError, Source, did_you_mean
+from ..engine import reasons
+from ..engine.derivatives import (
+    contains_derivative,
+    differentiable,
+    gradients,
+    ones_like,
+    verify_target,
+    zeros_like,
+)
+from ..engine.evaluator import Compiled, compile_program, declared_names, execute
+from ..engine.run import Run
+from ..engine.backends import is_complex, is_inexact, shape_of
+from ..engine.tape import primal
+from ..engine.tracing import dump
+from ..engine.values import FRAME_HEAD, UNSET, Variable, leaves, plain, read
+from ..lang import program
+from .evaluation import Evaluation, Options
+
+EXPLAIN_STEPS = 200_000  # statements that the second run, for the reasons, may take
+
+
+def evaluate(node: program.Program, inputs: Mapping[str, Any], options: Options, compiled: Compiled | None = None) -> Evaluation:
+    """Runs a program and computes the gradients that `options` ask for.
+
+    inputs     numbers, bools, strings, nested lists and arrays by declared name (`x`, `other.w`)
+    compiled   the program compiled for these settings, where it runs many times
+
+    A run-time error is a diagnostic of the evaluation, which then holds what came before it. Raises GradcliError for
+    inputs and options that don't fit the program.
+    """
+    verify_inputs(node, inputs, options.ignore_extra)
+    compiled = compiled or compile_program(options.settings, node)
+    evaluation = Evaluation(node.source.name)
+    for _ in range(options.repeat):
+        run = Run(options.settings, inputs)
+        started = time.perf_counter()
+        try:
+            frame = execute(compiled, run)
+            answer = _Answer(node, run, frame, options)
+            answer.compute()
+        except GradcliError as error:
+            if _is_from_outside(error):
+                raise
+            _collect(evaluation, run)
+            evaluation.diagnostics += error.diagnostics
+            return evaluation
+        evaluation.timings.append(time.perf_counter() - started)
+    _collect(evaluation, run)
+    answer.fill(evaluation)
+    if run.unconnected or answer.missing:
+        evaluation.diagnostics += _explain(node, inputs, options, answer, bool(run.unconnected))
+    if options.unconnected == "error":
+        for target, source in answer.missing:
+            message = f"`{target}` has no gradient with respect to `{source}`"
+            evaluation.diagnostics.append(Diagnostic("E318", message, help="the warning above says why"))
+    if options.trace:
+        evaluation.trace = dump(run.trace)
+    return evaluation
+
+
+def constant(text: str, name: str) -> Any:
+    """The value of a literal from the command line: a constant expression of the language, without names from outside.
+
+    Raises GradcliError (E005), with the text itself as the source of the excerpt.
+    """
+    from ..lang.parser import parse
+    from ..lang.resolve import resolve
+
+    source = Source(f"<{name}>", text)
+    try:
+        node = resolve(parse(source), source)
+        if not node.is_expression or node.names.keys() - {result for result, _ in node.results}:
+            raise GradcliError(Diagnostic("E005", f"the value given for `{name}` isn't a constant: {text[:80]}"))
+        run = Run(Options(max_steps=1000, max_memory=2**30).settings, {})
+        frame = execute(compile_program(run.settings, node), run)
+        return plain(_result_values(node, run, frame)["result"])
+    except GradcliError as error:
+        if error.diagnostics[0].code == "E005":
+            raise
+        first = error.diagnostics[0]
+        help = first.help or "a value is a literal such as 3, 2*pi or [[1, 2], [3, 4]]; text goes in quotes, a file is @FILE"
+        message = f"the value given for `{name}` isn't a constant: {first.message}"
+        raise GradcliError(Diagnostic("E005", message, first.span, first.label, help)) from None
+
+
+def verify_inputs(node: program.Program, inputs: Mapping[str, Any], ignore_extra: bool) -> None:
+    """Raises GradcliError (E003) for values that are given for names which the program doesn't declare."""
+    known = declared_names(node)
+    unknown = [] if ignore_extra else [name for name in inputs if name not in known]
+    if unknown:
+        names = ", ".join(f"`{n}`" for n in known[:12]) or "nothing"
+        raise GradcliError(*[
+            Diagnostic(
+                "E003", f"the program declares no `{name}`", help=did_you_mean(name, known) or f"it declares {names}; --ignore-extra skips others"
+            )
+            for name in unknown
+        ])  # fmt: skip
+
+
+def _is_from_outside(error: GradcliError) -> bool:
+    return all(d.code.startswith("E0") for d in error.diagnostics)
+
+
+def _collect(evaluation: Evaluation, run: Run) -> None:
+    evaluation.printed = run.printed
+    evaluation.expectations = run.expectations
+    evaluation.diagnostics = list(run.diagnostics)
+
+
+# ---- what was asked for ----------------------------------------------------------------------------------------------
+
+
+class _Answer:
+    """The targets and sources of a run, and their gradients."""
+
+    def __init__(self, node: program.Program, run: Run, frame: list[Any], options: Options) -> None:
+        self.node, self.run, self.frame, self.options = node, run, frame, options
+        self.outputs = _result_values(node, run, frame)
+        self.targets = {name: self._named(name) for name in options.of} if options.of else self._automatic_targets()
+        self.sources = self._sources()
+        self.gradients: dict[str, dict[str, Any]] = {}
+        self.missing: list[tuple[str, str]] = []  # pairs of names without a gradient
+
+    def _named(self, name: str) -> Any:
+        """The value of an output or a top-level name. Raises GradcliError (E003) if there is none."""
+        if name in self.outputs:
+            return self.outputs[name]
+        slot = self.node.names.get(name)
+        value = UNSET
+        if slot is not None:
+            value = self.frame[slot.index + FRAME_HEAD]
+            value = value[0] if slot.cell else value
+        else:
+            value = next((v for v in self.run.declared if v.name == name), UNSET)
+        if value is UNSET:
+            known = [*self.outputs, *self.node.names]
+            help = did_you_mean(name, known) or f"its names are {', '.join(f'`{n}`' for n in known[:12])}"
+            raise GradcliError(Diagnostic("E003", f"the program has no value `{name}`", help=help))
+        return value
+
+    def _automatic_targets(self) -> dict[str, Any]:
+        """The outputs that get a gradient unasked: real floats that no derivative went into."""
+        targets = {}
+        for name, value in self.outputs.items():
+            numbers = [read(v) for v in leaves(value)]
+            inner = [primal(n) for n in numbers]
+            if not inner or not all(is_inexact(v) and not is_complex(v) for v in inner):
+                continue
+            if not contains_derivative(self.run, [n for n in numbers if type(n) is tuple]):
+                targets[name] = value
+        return targets
+
+    def _sources(self) -> dict[str, Any]:
+        if self.options.wrt:
+            return {name: self._named(name) for name in self.options.wrt}
+        return {v.name: v for v in self.run.declared if v.kind == "var"}
+
+    def compute(self) -> None:
+        """One sweep a target, for all sources."""
+        if not self.options.grad:
+            return
+        for name, target in self.targets.items():
+            traced = verify_target(self.run, target, None)  # type: ignore[arg-type]
+            seeds = [(t, ones_like(self.run, t)) for t in traced]
+            found = gradients(self.run, seeds, list(self.sources.values()), recorded=False)
+            row = self.gradients[name] = {}
+            for (source_name, source), g in zip(self.sources.items(), found, strict=True):
+                if g is None or not differentiable(source) or self.is_replaced(source_name):
+                    self.missing.append((name, source_name))
+                    g = zeros_like(self.run, source) if self.options.unconnected == "zero" else None
+                row[source_name] = g
+
+    def is_replaced(self, name: str) -> bool:
+        """Whether a variable has lost its name to a plain value, so that there is no gradient under it unasked."""
+        return not self.options.wrt and name in self.run.replaced
+
+    def fill(self, evaluation: Evaluation) -> None:
+        host = self.run.backend.to_host
+        evaluation.outputs = {name: _host(host, plain(value)) for name, value in self.outputs.items()}
+        evaluation.gradients = {
+            of: {by: None if g is None else host(plain(g)) for by, g in row.items()} for of, row in self.gradients.items()
+        }
+        for name in self.gradients:
+            values = [primal(read(v)) for v in leaves(self.targets[name])]
+            if len(values) != 1 or shape_of(values[0]):
+                evaluation.summed.append(name)
+
+
+def _host(host: Any, value: Any) -> Any:
+    if isinstance(value, list):
+        return [_host(host, v) for v in value]
+    if isinstance(value, dict):
+        return {k: _host(host, v) for k, v in value.items()}
+    return host(value)
+
+
+def _result_values(node: program.Program, run: Run, frame: list[Any]) -> dict[str, Any]:
+    """The outputs: what `output` named, or the value of the last statement."""
+    if run.outputs:
+        return run.outputs
+    results = {}
+    for name, expression in node.results:
+        if isinstance(expression, program.Read):
+            value = frame[expression.slot.index + FRAME_HEAD]
+            value = value[0] if expression.slot.cell else value
+            if value is not UNSET:
+                results[name] = read(value)
+    return results
+
+
+# ---- why -------------------------------------------------------------------------------------------------------------
+
+
+def _explain(node: program.Program, inputs: Mapping[str, Any], options: Options, answer: _Answer, in_program: bool) -> list[Diagnostic]:
+    """The reasons of missing gradients, from a second run that keeps everything, muted and within a budget of steps."""
+    budget = min(EXPLAIN_STEPS, options.max_steps or EXPLAIN_STEPS)
+    settings = options.with_changes(max_steps=budget).settings
+    run = Run(settings, inputs, keeps_all=True)
+    try:
+        frame = execute(compile_program(settings, node, keeps_all=True), run)
+        again = _Answer(node, run, frame, options)
+    except GradcliError:
+        return [
+            Diagnostic("W201", f"no gradient of `{of}` with respect to `{by}`", help="the program is too long to say why", reason="unknown")
+            for of, by in answer.missing
+        ]
+    found: list[Diagnostic] = []
+    for target, source, span, name in run.unconnected if in_program else []:
+        source_name = name or (source.name if type(source) is Variable else "")
+        found.append(reasons.explain(run, node, target, "", source, source_name, span))
+    for of, by in answer.missing:
+        target, source = again.targets.get(of), again.sources[by]
+        if again.is_replaced(by):
+            reason = reasons.replaced(run, by)
+            message = f"no gradient of `{of}` with respect to `{by}`: {reason.text}"
+            found.append(Diagnostic("W203", message, reason.span, "", reason.help, reason.code))
+        else:
+            found.append(reasons.explain(run, node, target, of, source, by, None))
+    return list(dict.fromkeys(found))
+
+
