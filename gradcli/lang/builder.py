@@ -103,7 +103,9 @@ class ExpressionBuilder:
                 optional = parameter
             elif optional is not None:
                 raise self.error(
-                    "E123", "a parameter without a default after one that has one", parameter.span,
+                    "E123",
+                    "a parameter without a default after one that has one",
+                    parameter.span,
                     help=f"put `{parameter.name.name}` before `{optional.name.name}`, or give it a default",
                 )
         return tuple(parts)
@@ -146,9 +148,7 @@ class ExpressionBuilder:
 
     def index(self, parts: Parts, start: int, end: int) -> syntax.Index:
         object = parts[0]
-        items = tuple(
-            syntax.EllipsisItem(span=self.span(p[2], p[3])) if isinstance(p, tuple) else p for p in parts[1:]
-        )
+        items = tuple(syntax.EllipsisItem(span=self.span(p[2], p[3])) if isinstance(p, tuple) else p for p in parts[1:])
         return syntax.Index(object, items, **self.span_and_depth(start, end, object, *items))
 
     def slice_(self, parts: Parts, start: int, end: int) -> syntax.Slice:

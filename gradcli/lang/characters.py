@@ -74,7 +74,9 @@ def _explain_number(source: Source, offset: int) -> Diagnostic:
     match = _MALFORMED.match(source.text, offset)
     number, word = match.groups() if match else (source.text[offset], "")
     span = Span(source, offset, match.end() if match else offset + 1)
-    if number.endswith("_") or word.startswith("_"):
+    if not word and not number.endswith("_") and "__" not in number:
+        return explain_character(source, span.end)  # such as in `2×3`
+    if number.endswith("_") or "__" in number:
         return Diagnostic("E104", "an underscore in a number stands between two digits", span)
     if number == "0" and word[:1] in ("x", "X", "b", "B", "o", "O"):
         return Diagnostic("E104", "numbers are decimal", span)

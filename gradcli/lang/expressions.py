@@ -14,6 +14,7 @@ from . import program, syntax
 from .arguments import verify_call
 from .flow import Journal
 from .scopes import Binding, Scope, Scopes
+from .words import OTHER_WORDS
 
 CONSTANTS: dict[str, float] = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan}
 _NO_FUNCTIONS = frozenset(["range", "enumerate", "zip", "append", "len", "array", "detach", "stop_gradient"])  # no result is one
@@ -138,6 +139,8 @@ class ExpressionResolver:
 
     def suggestion(self, name: str) -> str:
         """A did-you-mean among the names in sight and the builtins, in NumPy's spelling too."""
+        if name in OTHER_WORDS:
+            return OTHER_WORDS[name]
         if name in ALIASES:
             return f"did you mean `{ALIASES[name]}`?"
         return did_you_mean(name, [*self.frame.scope.visible(), *BUILTINS, *CONSTANTS])

@@ -81,23 +81,29 @@ def make_table(grammar: bytes) -> dict[str, Any]:
     lark = Lark(grammar.decode("utf-8"), parser="lalr", lexer=NoLexer, strict=True, maybe_placeholders=False)
     literals = {t.name: t.pattern.value for t in lark.terminals}
     lalr = lark.parser.parser._parse_table
-    rules = list(lark.rules)
-    numbers = {rule: k for k, rule in enumerate(rules)}
-    actions: list[dict[str, int]] = [{} for _ in range(len(lalr.states))]
-    gotos: list[dict[str, int]] = [{} for _ in range(len(lalr.states))]
+    # Lark numbers states and rules as its sets fall. A table is to be the same whenever and wherever it is made.
+    rules = sorted(lark.rules, key=str)
+    rule_numbers = {rule: k for k, rule in enumerate(rules)}
+    order = [lalr.start_states["start"]]
+    for state in order:
+        row = lalr.states[state]
+        order += [row[symbol][1] for symbol in sorted(row) if str(row[symbol][0]) == "Shift" and row[symbol][1] not in order]
+    numbers = {state: k for k, state in enumerate(order)}
     nonterminals = {rule.origin.name for rule in rules}
-    for state, row in lalr.states.items():
-        for symbol, (action, argument) in row.items():
+    actions: list[dict[str, int]] = [{} for _ in order]
+    gotos: list[dict[str, int]] = [{} for _ in order]
+    for state, number in numbers.items():
+        for symbol, (action, argument) in sorted(lalr.states[state].items()):
             if str(action) == "Reduce":
-                actions[state][literals.get(symbol, symbol)] = ~numbers[argument]
+                actions[number][literals.get(symbol, symbol)] = ~rule_numbers[argument]
             elif symbol in nonterminals:
-                gotos[state][symbol] = argument
+                gotos[number][symbol] = numbers[argument]
             else:
-                actions[state][literals.get(symbol, symbol)] = argument
+                actions[number][literals.get(symbol, symbol)] = numbers[argument]
     return {
         "grammar": _fingerprint(grammar),
-        "start": lalr.start_states["start"],
-        "end": lalr.end_states["start"],
+        "start": 0,
+        "end": numbers[lalr.end_states["start"]],
         "rules": [_rule(rule) for rule in rules],
         "actions": actions,
         "gotos": gotos,

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from ..diagnostics import Diagnostic, Source, Span
 from .lalr import UnexpectedTokenError
 from .lexer import RESERVED, Lexer, Token
+from .words import OTHER_WORDS
 
 
 class Place(NamedTuple):
@@ -32,7 +33,8 @@ class Place(NamedTuple):
         return self.source.text[self.token[2] :].split("\n", 1)[0][:200]
 
     def error(self, message: str, help: str = "", span: Span | None = None, code: str = "E101", label: str = "") -> Diagnostic:
-        at = span or Span(self.source, self.token[2], max(self.token[3], self.token[2] + 1))
+        start = self.before[3] if self.token[0] == "$END" else self.token[2]  # not on an empty line behind the program
+        at = span or Span(self.source, start, max(self.token[3], start + 1))
         return Diagnostic(code, message, at, label=label, help=help)
 
     def before_span(self) -> Span:
@@ -45,7 +47,8 @@ def explain_token(unexpected: UnexpectedTokenError, lexer: Lexer) -> Diagnostic:
     # A bracket that is itself the surprise doesn't count as open.
     opened = [bracket for bracket in lexer.open if bracket[1] < token[2]]
     kind, opened_at = opened[-1] if opened else ("", 0)
-    line = source.text[source.text.rfind("\n", 0, token[2]) + 1 : token[2]]
+    at = lexer.last[3] if token[0] == "$END" else token[2]
+    line = source.text[source.text.rfind("\n", 0, at) + 1 : at]
     place = Place(source, token, lexer.last, line, kind, opened_at, unexpected.expected)
     for rule in _RULES:
         diagnostic = rule(place)
@@ -83,41 +86,11 @@ def _wanted(expected: frozenset[str]) -> str:
 # ---- other languages -----------------------------------------------------------------------------------------------
 
 
-_OTHER_WORDS = {
-    "def": "a function is defined with `fn name(…) { … }`",
-    "function": "a function is defined with `fn name(…) { … }`",
-    "func": "a function is defined with `fn name(…) { … }`",
-    "lambda": "an anonymous function is `fn(x) = …`",
-    "let": "a plain name is assigned without a keyword; a variable is declared with `var`",
-    "True": "write `true`",
-    "False": "write `false`",
-    "None": "write `none`",
-    "null": "write `none`",
-    "elseif": "write `elif`",
-    "elsif": "write `elif`",
-    "class": "a collection of variables is a `module Name(…) { … }`",
-    "from": 'write `import "file.tg" as name`',
-    "with": "a tape is opened with `tape t { … }`",
-    "assert": "write `expect`",
-    "del": "there is nothing to delete; values go when nothing needs them",
-    "pass": "a block may be empty: `{ }`",
-    "global": "`:=` updates a `var` from inside a function",
-    "nonlocal": "`:=` updates a `var` from inside a function",
-    "try": 'write `expect error "…" { … }` where a failure is expected',
-    "raise": "the language raises no errors of its own; see `expect`",
-    "then": "a block stands in braces: `if c { … }`",
-    "do": "a block stands in braces: `while c { … }`",
-    "is": "write `==`",
-    "async": "the language has no concurrency",
-    "yield": "write `return`",
-}
-
-
 def _other_language(place: Place) -> Diagnostic | None:
     for token in (place.before, place.token):
-        if token[0] == "NAME" and token[1] in _OTHER_WORDS:
+        if token[0] == "NAME" and token[1] in OTHER_WORDS:
             span = Span(place.source, token[2], token[3])
-            return place.error(f"`{token[1]}` is not a word of the language", _OTHER_WORDS[token[1]], span, "E121")
+            return place.error(f"`{token[1]}` is not a word of the language", OTHER_WORDS[token[1]], span, "E121")
     return None
 
 
@@ -181,6 +154,8 @@ def _chained_assignment(place: Place) -> Diagnostic | None:
     if place.token[0] in ("UPDATE", "AUGMENT"):
         if place.open:
             return place.error(f"`{place.token[1]}` is a statement, not a part of an expression", "put it on a line of its own")
+        if "," in place.line and "=" not in place.line:
+            return place.error(f"only one name stands left of `{place.token[1]}`", "update the names one by one")
         if "_END" in place.expected:
             return place.error("assignments don't chain", "assign one name a line")
         if place.before[0] == "NAME":
@@ -191,8 +166,10 @@ def _chained_assignment(place: Place) -> Diagnostic | None:
 def _close_outside_expect(place: Place) -> Diagnostic | None:
     if place.token[0] == "~=":
         again = re.match(r"\s*expect\b", place.line)
-        return place.error("`~=` stands only in `expect`, once", "join two of them with a second `expect`" if again else
-                           "elsewhere write `abs(a - b) < 1e-9`")
+        return place.error(
+            "`~=` stands only in `expect`, once",
+            "join two of them with a second `expect`" if again else "elsewhere write `abs(a - b) < 1e-9`",
+        )
     return None
 
 
@@ -204,7 +181,7 @@ def _tuple(place: Place) -> Diagnostic | None:
         return place.error("there are no tuples", "a list is written `[a, b]`")
     if place.before[0] == "(" and place.token[0] == ")":
         return place.error("nothing stands in these parentheses", "an empty list is `[]`", place.before_span().to(_span(place)))
-    if place.token[0] in ("_END", "$END", "}") and place.expected >= {"=", ",", "SIGN"} and "," in place.line:
+    if place.token[0] in ("_END", "$END", "}") and place.expected >= {"=", ","} and "," in place.line:
         return place.error("a comma list is no statement", "a list is written `[a, b]`", _rest_of_statement(place))
     if place.token[0] == "," and not place.open and re.match(r"\s*(fn|output)\b", place.line):
         return place.error("only one expression stands here", "a list is written `[a, b]`")
@@ -227,6 +204,9 @@ def _missing_operand(place: Place) -> Diagnostic | None:
         if place.token[0] in RESERVED:
             return None
         return place.error(f"a value is missing after `{place.before[1]}`", "", place.before_span())
+    if place.before[0] in ("if", "else", "elif", "while", "in") and place.token[0] in ("_END", "$END", ")", "]", "}", "{", ","):
+        help = "in parentheses, an expression may go on on the next line" if place.token[0] == "_END" else ""
+        return place.error(f"a value is missing after `{place.before[1]}`", help, place.before_span())
     if place.before[0] in ("return", "print", "output", "expect", "watch") and place.token[0] in ("_END", "$END", "}"):
         return place.error(f"a value is missing after `{place.before[1]}`", "", place.before_span())
     if place.token[0] in ("OPERATOR",) and "NUMBER" in place.expected:
@@ -277,6 +257,8 @@ def _two_operands(place: Place) -> Diagnostic | None:
         help = f"a product is `{before[:20]}*{token[:20]}`"
         if place.before[0] == "NAME" and place.token[0] != "fn":
             help += f", a call is `{before[:20]}({token[:20]})`"
+        if place.open:
+            return place.error(f"an operator or a comma is missing before {describe(place.token)}", help)
         return place.error(f"an operator is missing before {describe(place.token)}", help)
     return None
 
@@ -286,8 +268,7 @@ def _span(place: Place) -> Span:
 
 
 def _rest_of_statement(place: Place) -> Span:
-    start = place.token[2] - len(place.line.lstrip())
-    return Span(place.source, start, place.token[2])
+    return Span(place.source, place.before[3] - len(place.line.strip()), place.before[3])
 
 
 _RULES: tuple[Callable[[Place], Diagnostic | None], ...] = (

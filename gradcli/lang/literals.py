@@ -27,7 +27,7 @@ def number_value(token: Token, source: Source) -> tuple[int | float | complex, L
                 "this integer is too large",
                 source,
                 start,
-                end,
+                min(end, start + 40),
                 label=f"integers have 64 bits, up to {_MAX_INT}",
                 help="write a float, such as `1e20`",
             )
@@ -49,9 +49,7 @@ def string_value(token: Token, source: Source) -> str:
         at = start + match.start()
         if match[4] is not None:
             if match[4] not in _ESCAPES:
-                raise _error(
-                    "E103", f"`\\{match[4]}` is not an escape", source, at, at + 2, help="a backslash is written `\\\\`"
-                )
+                raise _error("E103", f"`\\{match[4]}` is not an escape", source, at, at + 2, help="a backslash is written `\\\\`")
             return _ESCAPES[match[4]]
         code = int(match[1] or match[2] or match[3], 16)
         if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:

@@ -171,8 +171,20 @@ class FunctionLiteral(Node):
 
 
 Expression = (
-    Constant | Read | Builtin | Apply | Call | MethodCall | Member | Index | ListDisplay | DictDisplay | Conditional | Logical
-    | Chain | FunctionLiteral
+    Constant
+    | Read
+    | Builtin
+    | Apply
+    | Call
+    | MethodCall
+    | Member
+    | Index
+    | ListDisplay
+    | DictDisplay
+    | Conditional
+    | Logical
+    | Chain
+    | FunctionLiteral
 )
 IndexItem = Expression | Slice | EllipsisItem
 
@@ -362,8 +374,22 @@ class Import(Node):
 
 
 Statement = (
-    Declare | Assign | Augment | Update | Evaluate | If | While | For | Break | Continue | Return | Print | Output | Expect
-    | ExpectError | Import
+    Declare
+    | Assign
+    | Augment
+    | Update
+    | Evaluate
+    | If
+    | While
+    | For
+    | Break
+    | Continue
+    | Return
+    | Print
+    | Output
+    | Expect
+    | ExpectError
+    | Import
 )
 
 

@@ -38,9 +38,7 @@ class Builder(ExpressionBuilder):
         *targets, value = parts
         target = targets[0]
         if len(targets) > 1:
-            target = syntax.ListDisplay(
-                tuple(targets), bare=True, **self.span_and_depth(start, targets[-1].span.end, *targets)
-            )
+            target = syntax.ListDisplay(tuple(targets), bare=True, **self.span_and_depth(start, targets[-1].span.end, *targets))
         self._verify_target(target)
         return syntax.Assign(target, value, **self.at(start, end, target, value))
 
@@ -55,7 +53,9 @@ class Builder(ExpressionBuilder):
         variable, token, value = parts
         if not isinstance(variable, syntax.Name | syntax.Member | syntax.Index):
             raise self.error(
-                "E120", f"{_describe(variable)} can't stand left of `{token[1]}`", variable.span,
+                "E120",
+                f"{_describe(variable)} can't stand left of `{token[1]}`",
+                variable.span,
                 help="the left side is a variable: a name, `layer.w`, or an element of a list of variables",
             )
         return syntax.Update(variable, token[1][1:-1], value, **self.at(start, end, variable, value))
@@ -92,9 +92,7 @@ class Builder(ExpressionBuilder):
                 domain = part
             else:
                 value = part
-        return syntax.Declare(
-            kind[1], self.token_name(name), type, value, domain, **self.at(start, end, value, domain)
-        )
+        return syntax.Declare(kind[1], self.token_name(name), type, value, domain, **self.at(start, end, value, domain))
 
     def type_(self, parts: Parts, start: int, end: int) -> syntax.TypeSpec:
         return syntax.TypeSpec(parts[0][1], None, span=self.span(start, end))

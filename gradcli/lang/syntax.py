@@ -176,8 +176,22 @@ class Function(Node):
 
 
 Expression = (
-    Name | Number | String | Word | ListDisplay | DictDisplay | Member | Call | Index | Unary | Power | Arithmetic | Comparison
-    | Logical | Conditional | Function
+    Name
+    | Number
+    | String
+    | Word
+    | ListDisplay
+    | DictDisplay
+    | Member
+    | Call
+    | Index
+    | Unary
+    | Power
+    | Arithmetic
+    | Comparison
+    | Logical
+    | Conditional
+    | Function
 )
 IndexItem = Expression | Slice | EllipsisItem
 
@@ -378,8 +392,29 @@ class ModuleDefinition(Node):
 
 
 Statement = (
-    Declare | Assign | Augment | Update | Evaluate | If | While | For | Break | Continue | Return | Define | Backward | Print
-    | Output | Expect | ExpectError | Import | Tape | Watch | Pause | Record | ModuleDefinition
+    Declare
+    | Assign
+    | Augment
+    | Update
+    | Evaluate
+    | If
+    | While
+    | For
+    | Break
+    | Continue
+    | Return
+    | Define
+    | Backward
+    | Print
+    | Output
+    | Expect
+    | ExpectError
+    | Import
+    | Tape
+    | Watch
+    | Pause
+    | Record
+    | ModuleDefinition
 )
 
 

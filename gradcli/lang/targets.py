@@ -126,10 +126,10 @@ class TargetResolver(ExpressionResolver):
                 help = f"declare `var {name.name}`"
                 self.report.add("E208", f"`{name.name}` is a builtin, not a variable", name.span, help=help)
             return
-        if any(map(_may_be_variable, binding.events)):
+        constant = "const" in binding.kinds
+        if not constant and any(map(_may_be_variable, binding.events)):
             return
         line = self.source.position(binding.events[0].start)[0]
-        constant = "const" in binding.kinds
         word = "a constant" if constant else "a plain name"
         self.report.add(
             "E208",
