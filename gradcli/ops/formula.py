@@ -16,10 +16,11 @@ class Formula:
     `kind` is "number", "operand", "result" or the name of an op; `value` is the number or the operand's index.
     """
 
-    __slots__ = ("arguments", "kind", "value")
+    __slots__ = ("_order", "arguments", "kind", "value")
 
     def __init__(self, kind: str, value: Any = None, arguments: tuple[Formula, ...] = ()) -> None:
         self.kind, self.value, self.arguments = kind, value, arguments
+        self._order: tuple[Formula, ...] | None = None
 
     def __repr__(self) -> str:
         if self.arguments:
@@ -28,16 +29,20 @@ class Formula:
 
     def __iter__(self) -> Iterator[Formula]:
         """Every node once, operands before the nodes that use them."""
-        seen: set[int] = set()
-
-        def visit(node: Formula) -> Iterator[Formula]:
-            if id(node) not in seen:
-                seen.add(id(node))
-                for argument in node.arguments:
-                    yield from visit(argument)
-                yield node
-
-        return visit(self)
+        if self._order is None:
+            order: dict[int, Formula] = {}
+            pending: list[tuple[Formula, bool]] = [(self, False)]
+            while pending:
+                node, visited = pending.pop()
+                if visited:
+                    order.setdefault(id(node), node)
+                elif id(node) not in order:
+                    pending.append((node, True))
+                    pending.extend((argument, False) for argument in reversed(node.arguments))
+            # Without the formula itself: it would be a cycle, and so outlive its last use.
+            self._order = tuple(node for node in order.values() if node is not self)
+        yield from self._order
+        yield self
 
     def reads(self) -> set[int | str]:
         """The operands (by index) whose values the formula uses, and "result" if it uses the result."""
