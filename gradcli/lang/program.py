@@ -171,21 +171,9 @@ class FunctionLiteral(Node):
 
 
 Expression = (
-    Constant
-    | Read
-    | Builtin
-    | Apply
-    | Call
-    | MethodCall
-    | Member
-    | Index
-    | ListDisplay
-    | DictDisplay
-    | Conditional
-    | Logical
-    | Chain
-    | FunctionLiteral
-)
+    Constant | Read | Builtin | Apply | Call | MethodCall | Member | Index | ListDisplay | DictDisplay | Conditional
+    | Logical | Chain | FunctionLiteral
+)  # fmt: skip
 IndexItem = Expression | Slice | EllipsisItem
 
 
@@ -374,23 +362,9 @@ class Import(Node):
 
 
 Statement = (
-    Declare
-    | Assign
-    | Augment
-    | Update
-    | Evaluate
-    | If
-    | While
-    | For
-    | Break
-    | Continue
-    | Return
-    | Print
-    | Output
-    | Expect
-    | ExpectError
-    | Import
-)
+    Declare | Assign | Augment | Update | Evaluate | If | While | For | Break | Continue | Return | Print | Output
+    | Expect | ExpectError | Import
+)  # fmt: skip
 
 
 # ---- the whole -------------------------------------------------------------------------------------------------------

@@ -176,23 +176,9 @@ class Function(Node):
 
 
 Expression = (
-    Name
-    | Number
-    | String
-    | Word
-    | ListDisplay
-    | DictDisplay
-    | Member
-    | Call
-    | Index
-    | Unary
-    | Power
-    | Arithmetic
-    | Comparison
-    | Logical
-    | Conditional
-    | Function
-)
+    Name | Number | String | Word | ListDisplay | DictDisplay | Member | Call | Index | Unary | Power | Arithmetic
+    | Comparison | Logical | Conditional | Function
+)  # fmt: skip
 IndexItem = Expression | Slice | EllipsisItem
 
 
@@ -392,30 +378,9 @@ class ModuleDefinition(Node):
 
 
 Statement = (
-    Declare
-    | Assign
-    | Augment
-    | Update
-    | Evaluate
-    | If
-    | While
-    | For
-    | Break
-    | Continue
-    | Return
-    | Define
-    | Backward
-    | Print
-    | Output
-    | Expect
-    | ExpectError
-    | Import
-    | Tape
-    | Watch
-    | Pause
-    | Record
-    | ModuleDefinition
-)
+    Declare | Assign | Augment | Update | Evaluate | If | While | For | Break | Continue | Return | Define | Backward
+    | Print | Output | Expect | ExpectError | Import | Tape | Watch | Pause | Record | ModuleDefinition
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
