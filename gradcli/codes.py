@@ -1,23 +1,15 @@
 """Every diagnostic code and reason code, with what it means and what to do: what `gradcli explain` prints.
 
 Examples that are programs really produce their code, and those that begin with `$` are commands that do (tests run both).
+Those of the language (E1, E2, E401, E402) stand in lang/codes.py.
+
 E0 the command line · E1 syntax · E2 names and structure · E3 run time · E4 limits · E5 device · E6 expectations · E9 a bug.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True, slots=True)
-class Code:
-    """One entry: a title of a few words, what happened and why it is an error, an example, the way out."""
-
-    title: str
-    text: str
-    fix: str
-    example: str = ""
-
+from .lang.codes import CODES as _LANGUAGE
+from .lang.codes import Code as Code
 
 _COMMAND_LINE = {
     "E001": Code(
@@ -112,7 +104,7 @@ _RUN_TIME = {
         "this can't be called so",
         "What stands before the parentheses isn't a function, or the arguments don't fit its parameters.",
         "The message shows the signature. A name that hides a builtin is named with its line.",
-        "fn f(a, b) = a + b\ny = f(1.0)",
+        "fn f(a, b) = a + b\ng = f\ny = g(1.0)",
     ),
     "E309": Code(
         "no such member or key",
@@ -128,9 +120,9 @@ _RUN_TIME = {
     ),
     "E311": Code(
         "an option of a builtin is wrong",
-        "Options such as axis, shape or dtype have values that they take, and this isn't one of them.",
+        "Its options have values that they take, and this isn't one of them.",
         "`gradcli ops NAME` shows the signature.",
-        "y = sum(ones([3]), axis = 5)",
+        "for i in range(0, 4, 0) { print i }",
     ),
     "E312": Code(
         "this can't be assigned",
@@ -158,17 +150,10 @@ _RUN_TIME = {
         "Take as many names as there are values, or index the list.",
         "a, b = [1.0, 2.0, 3.0]",
     ),
-    "E316": Code(
-        "the operation has no answer here",
-        "The value lies where the function isn't defined at all: a singular matrix, an empty array that has no maximum.",
-        "Check the operands that the message shows.",
-        "x = inv(zeros([2, 2]))",
-    ),
     "E317": Code(
         "no gradient registered",
         "The path goes through an `opaque fn`, whose derivative nobody has stated. A silent `none` would hide that.",
         "State it with `backward NAME(dy, …) { … }`, or cut the path with `detach(…)`.",
-        "var x = 2.0\nopaque fn f(a) = a**2\ny = f(x)",
     ),
     "E318": Code(
         "an unconnected gradient",
@@ -245,7 +230,7 @@ _OTHER = {
         "a source that isn't differentiable",
         "Ints, bools and strings have no derivatives, so the gradient is `none`.",
         "Write a float: `2.0` instead of `2`.",
-        "var x = 2\noutput x**2",
+        "var x = 1.0\nn = 3\ng = grad(n * x, n)",
     ),
     "W203": Code(
         "a variable was replaced by a plain value",
@@ -311,6 +296,11 @@ _REASONS = {
         "Both were recorded, but no operation leads from one to the other.",
         "Check the names.",
     ),
+    "unknown": Code(
+        "the reason wasn't found",
+        "The search runs the program a second time, for a bounded number of steps, and this program takes more.",
+        "Ask at a shorter run: fewer iterations, less data.",
+    ),
     "undifferentiable": Code(
         "the path goes through a function without a derivative",
         "Functions such as `argmax`, `len` or comparisons give values that don't move with their operands.",
@@ -318,5 +308,5 @@ _REASONS = {
     ),
 }
 
-CODES: dict[str, Code] = {**_COMMAND_LINE, **_RUN_TIME, **_LIMITS, **_OTHER, **_REASONS}
+CODES: dict[str, Code] = dict(sorted({**_COMMAND_LINE, **_LANGUAGE, **_RUN_TIME, **_LIMITS, **_OTHER}.items())) | _REASONS
 REASONS: frozenset[str] = frozenset(_REASONS)

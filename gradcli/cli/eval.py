@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from .. import report
-from ..diagnostics import Diagnostic, GradcliError, Source, Span
+from ..diagnostics import Diagnostic, GradcliError, Source
 from . import limits, options, output
 from .terminal import Terminal
 
 if TYPE_CHECKING:
-    from ..tasks.evaluation import Evaluation, Expectation, Options
+    from ..tasks.evaluation import Evaluation, Options
 
 Stage = Literal["ast", "program", "trace"]
 
@@ -31,10 +31,18 @@ def command(
     dtype: options.Dtype = "float64",
     device: options.Device = "cpu",
     seed: options.Seed = 0,
-    repeat: Annotated[int, typer.Option("--repeat", min=1, help="Run so often; the JSON has the timings.")] = 1,
-    show: Annotated[Literal["ast", "program", "trace"] | None, typer.Option("--show", help="Print a stage instead.")] = None,
-    format: Annotated[Literal["text", "json", "jsonl", "csv", "npz"], typer.Option("--format", help="How to answer.")] = "text",
-    precision: Annotated[int | None, typer.Option("--precision", min=1, max=17, help="Significant digits in text.")] = None,
+    repeat: Annotated[int, typer.Option("--repeat", metavar="N", min=1, help="Run so often; the JSON has the timings.")] = 1,
+    show: Annotated[
+        Literal["ast", "program", "trace"] | None,
+        typer.Option("--show", metavar="ast|program|trace", help="Print a stage instead."),
+    ] = None,
+    format: Annotated[
+        Literal["text", "json", "jsonl", "csv", "npz"],
+        typer.Option("--format", metavar="text|json|jsonl|csv|npz", help="How to answer."),
+    ] = "text",
+    precision: Annotated[
+        int | None, typer.Option("--precision", metavar="N", min=1, max=17, help="Significant digits in text.")
+    ] = None,
     output_file: options.Output = None,
     max_steps: options.MaxSteps = None,
     timeout: options.Timeout = None,
@@ -44,7 +52,9 @@ def command(
     verbose: options.Verbose = False,
     traceback: options.Traceback = False,
 ) -> int:
-    """Run programs: print their outputs, and the gradient of each by each trainable variable.
+    """Run programs; print their outputs and the gradients of these.
+
+    Each output is differentiated by each trainable variable, unless --of and --wrt ask for something else.
 
     \b
     Examples:
@@ -116,7 +126,7 @@ class _Job:
             from ..tasks.evaluate import evaluate  # an error in the program doesn't pay for the engine
 
             evaluation = evaluate(program, values, wanted)
-            self.remarks += [_failure(e, source) for e in evaluation.expectations if not e.passed]
+            self.remarks += [e.diagnostic for e in evaluation.expectations if e.diagnostic]
             self._add(evaluation)
         except GradcliError as error:
             if error.exit_code == 4:
@@ -154,10 +164,3 @@ class _Job:
     def _add(self, evaluation: Evaluation) -> None:
         self.evaluations.append(evaluation)
         self.remarks += evaluation.diagnostics
-
-
-def _failure(expectation: Expectation, source: Source) -> Diagnostic:
-    """A failed `expect` as standard error shows it, under its whole line."""
-    text = source.text.split("\n")[expectation.line - 1] if expectation.line <= source.text.count("\n") + 1 else ""
-    start = sum(len(line) + 1 for line in source.text.split("\n")[: expectation.line - 1]) + len(text) - len(text.lstrip())
-    return Diagnostic("E601", "expectation failed", Span(source, start, start + len(text.strip())), expectation.message)

@@ -16,7 +16,7 @@ def command(
     code: Annotated[str | None, typer.Argument(metavar="[CODE]", help="E304, W201, or a reason such as detached.")] = None,
     color: options.Color = "auto",
 ) -> int:
-    """Tell what an error, a warning or a reason code means, and what to do.
+    """Tell what an error, warning or reason code means.
 
     \b
     Examples:

@@ -17,10 +17,10 @@ from .terminal import Terminal
 
 def command(
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="A builtin or an operator's sign.")] = None,
-    format: Annotated[Literal["text", "json"], typer.Option("--format", help="How to answer.")] = "text",
+    format: Annotated[Literal["text", "json"], typer.Option("--format", metavar="text|json", help="How to answer.")] = "text",
     color: options.Color = "auto",
 ) -> int:
-    """List the builtins; or tell about one: signature, domain, derivative, convention at kinks.
+    """List the builtins, or tell all about one.
 
     \b
     Examples:

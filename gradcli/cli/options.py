@@ -27,18 +27,24 @@ Of = Annotated[list[str] | None, typer.Option("--of", metavar="NAME,...", help="
 Wrt = Annotated[list[str] | None, typer.Option("--wrt", metavar="NAME,...", help="By what (default: every trainable variable).")]
 NoGrad = Annotated[bool, typer.Option("--no-grad", help="Values only.")]
 Unconnected = Annotated[
-    Literal["none", "zero", "error"], typer.Option("--unconnected", help="What a gradient that doesn't exist gives.")
+    Literal["none", "zero", "error"],
+    typer.Option("--unconnected", metavar="none|zero|error", help="What a gradient that doesn't exist gives."),
 ]
-Dtype = Annotated[Literal["float64", "float32"], typer.Option("--dtype", help="The float type of the run.")]
+Dtype = Annotated[
+    Literal["float64", "float32"], typer.Option("--dtype", metavar="float64|float32", help="The float type of the run.")
+]
 Device = Annotated[str, typer.Option("--device", metavar="cpu|cuda|cuda:N", help="Where arrays live.")]
-Seed = Annotated[int, typer.Option("--seed", help="Of the random builtins.")]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Of the random builtins.")]
 Output = Annotated[
     str | None, typer.Option("-o", "--output", metavar="FILE", help="Write the answer there, whole or not at all.")
 ]
-MaxSteps = Annotated[int | None, typer.Option("--max-steps", min=1, help="Stop after so many statements.")]
+MaxSteps = Annotated[int | None, typer.Option("--max-steps", metavar="N", min=1, help="Stop after so many statements.")]
 Timeout = Annotated[float | None, typer.Option("--timeout", metavar="SECONDS", help="Stop after so long.")]
 MaxMemory = Annotated[str | None, typer.Option("--max-memory", metavar="SIZE", help="Memory for the program: 100M, 2G.")]
-Color = Annotated[Literal["auto", "always", "never"], typer.Option("--color", help="Colour; NO_COLOR is respected.")]
+Color = Annotated[
+    Literal["auto", "always", "never"],
+    typer.Option("--color", metavar="auto|always|never", help="Colour; NO_COLOR is respected."),
+]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No warnings.")]
 Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Say what was run and how long it took.")]
 Traceback = Annotated[bool, typer.Option("--traceback", help="Show the Python traceback of an internal error.")]

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import Style
-from .values import is_array
+from .values import MAX_DEPTH, is_array
 
 if TYPE_CHECKING:
     from ..tasks.evaluation import Evaluation
@@ -33,7 +33,9 @@ def _cells(value: Any, index: tuple[object, ...] = ()) -> Iterator[tuple[str, st
     """Each number (or string) in a value, with its index: "", "0", "1,2"; keys of dicts are indices too."""
     if is_array(value):
         value = value.tolist()
-    if isinstance(value, (list, tuple)):
+    if len(index) > MAX_DEPTH:
+        yield ",".join(map(str, index)), "..."
+    elif isinstance(value, (list, tuple)):
         for k, item in enumerate(value):
             yield from _cells(item, (*index, k))
     elif isinstance(value, dict):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import _printable
 from . import Style
-from .values import is_array, nonfinite
+from .values import MAX_DEPTH, is_array, nonfinite
 
 if TYPE_CHECKING:
     from ..tasks.evaluation import Evaluation
@@ -66,21 +66,23 @@ def _table(rows: Sequence[tuple[str, Any]], style: Style) -> list[str]:
 # ---- values --------------------------------------------------------------------------------------------------------
 
 
-def show(value: Any, precision: int | None = None, width: int = _WIDTH, inside: bool = False) -> str:
-    """A value for people; `inside` a list or dict strings have quotes and arrays stay on one line."""
+def show(value: Any, precision: int | None = None, width: int = _WIDTH, depth: int = 0) -> str:
+    """A value for people; inside a list or dict (`depth` of them) strings have quotes and arrays stay on one line."""
     if is_array(value):
         if value.shape:
             text = _array(value, precision, width)
-            return re.sub(r"\s*\n\s*", " ", text) if inside else text
+            return re.sub(r"\s*\n\s*", " ", text) if depth else text
         value = value[()] if hasattr(value, "ndim") else value
         return number(value.item(), precision, str(value))
+    if depth > MAX_DEPTH:
+        return "..."
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {show(item, precision, width, True)}" for key, item in value.items()) + "}"
+        return "{" + ", ".join(f"{key}: {show(item, precision, width, depth + 1)}" for key, item in value.items()) + "}"
     if isinstance(value, (list, tuple)):
         items = list(value) if len(value) <= _MANY else [*value[:_EDGE], ..., *value[-_EDGE:]]
-        return "[" + ", ".join(show(item, precision, width, True) for item in items) + "]"
+        return "[" + ", ".join(show(item, precision, width, depth + 1) for item in items) + "]"
     if isinstance(value, str):
-        return f'"{value}"' if inside else value
+        return f'"{value}"' if depth else value
     if value is None or value is ...:
         return "none" if value is None else "..."
     return number(value, precision)

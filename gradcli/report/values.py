@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+MAX_DEPTH = 200  # of lists in lists; a program can nest them until nothing that recurses can print them
 _DTYPES = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
 
 
@@ -21,7 +22,7 @@ def shape_and_dtype(value: Any) -> tuple[list[int], str] | None:
     return ([], dtype) if dtype else None
 
 
-def plain(value: Any) -> Any:
+def plain(value: Any, depth: int = 0) -> Any:
     """A value as JSON has it: numbers, lists, dicts, strings, None; `"nan"`, `{"re": …, "im": …}` where it has none."""
     if is_array(value):
         import numpy as np
@@ -32,10 +33,12 @@ def plain(value: Any) -> Any:
         return value if math.isfinite(value) else nonfinite(value)
     if isinstance(value, complex):
         return {"re": plain(value.real), "im": plain(value.imag)}
+    if depth > MAX_DEPTH:
+        return "..."
     if isinstance(value, dict):
-        return {key: plain(item) for key, item in value.items()}
+        return {key: plain(item, depth + 1) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
+        return [plain(item, depth + 1) for item in value]
     if value is None or isinstance(value, (bool, int, str)):
         return value
     return str(value)

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 from ..diagnostics import Diagnostic, GradcliError
 
+_MAX_NESTING = 200  # as in the language
 _NONFINITE = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
 
 
@@ -81,12 +82,16 @@ def _read_text(path: str) -> str:
 def _read_json(path: str) -> Any:
     import json
 
+    text = _read_text(path)
+    depth = 0
+    for token in re.finditer(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', text):  # before the parser recurses
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(token[0], 0)
+        if depth > _MAX_NESTING:
+            _fail(path, f"nested deeper than {_MAX_NESTING} levels")
     try:
-        return _numbers(json.loads(_read_text(path)))
+        return _numbers(json.loads(text))
     except json.JSONDecodeError as error:
         _fail(f"{path}:{error.lineno}:{error.colno}", f"not JSON: {error.msg}")
-    except RecursionError:
-        _fail(path, "nested too deeply")
 
 
 def _numbers(value: Any) -> Any:

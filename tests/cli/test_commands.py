@@ -127,9 +127,21 @@ def test_every_code_says_what_and_what_to_do(code: str) -> None:
 
 def test_every_code_in_the_source_is_explained() -> None:
     source = "\n".join(path.read_text(encoding="utf-8") for path in Path(package.__file__).parent.rglob("*.py"))
-    used = set(re.findall(r'"([EW]\d{3})"', source))
-    assert sorted(used - set(CODES)) == []
-    assert set(CODES) - used - REASONS == set()
+    used = re.findall(r'"([EW]\d{3})"', source)
+    assert sorted(set(used) - set(CODES)) == []
+    assert {code for code in CODES if used.count(code) < 2} - REASONS == set()  # once in the table
+
+
+@pytest.mark.parametrize("code", [code for code in CODES if CODES[code].example and code not in REASONS])
+def test_examples_show_their_code(gradcli: Run, tmp_path: Path, code: str) -> None:
+    example = CODES[code].example
+    if example.startswith("$"):
+        result = gradcli(*shlex.split(example)[2:])
+    else:
+        (tmp_path / "example.tg").write_text(example, encoding="utf-8")
+        result = gradcli("eval example.tg")
+    assert re.search(rf"^(error|warning)\[{code}\]", result.err, re.M), result.err
+    assert result.code != 70
 
 
 # ---- settings --------------------------------------------------------------------------------------------------------

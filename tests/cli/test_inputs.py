@@ -61,7 +61,7 @@ def test_a_file_at_set_wins_over_inputs(tmp_path: Path) -> None:
         ("x.csv", "1,2\n3\n", "E005", "x.csv:2: 1 cells, 2 in the lines before"),
         ("x.csv", "1_0\n2\n1_0\n", "E005", "x.csv:3: `1_0` is not a number"),
         ("x.json", "{", "E005", "x.json:1:2: not JSON"),
-        ("x.json", "[" * 100_000, "E005", "nested too deeply"),
+        ("x.json", "[" * 100_000, "E005", "nested deeper than 200 levels"),
         ("x.npy", "not numpy", "E005", "it is not a NumPy file"),
         ("x.npz", "not numpy", "E005", "it is not a NumPy file"),
         ("x.txt", "1", "E002", "the endings are .json, .csv, .npy, .npz:name"),
