@@ -18,6 +18,8 @@ from .words import OTHER_WORDS
 
 CONSTANTS: dict[str, float] = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan}
 _NO_FUNCTIONS = frozenset(["range", "enumerate", "zip", "append", "len", "array", "detach", "stop_gradient"])  # no result is one
+MAX_SUGGESTIONS = 20  # a search for the closest name is dear; a file with more unknown names than this has another problem
+
 # Expressions whose value can be anything: a function, a variable.
 HOLDS_ANYTHING = syntax.Name | syntax.Member | syntax.Index | syntax.Call | syntax.Conditional | syntax.ListDisplay
 
@@ -70,6 +72,7 @@ class ExpressionResolver:
         self.scopes = scopes
         self.report = Report()
         self.frame = Frame(scopes.top)
+        self.inputs: frozenset[str] = frozenset()  # the free names of an expression file
         self.imports: dict[int, program.Program] = {}  # of imported files, by the identity of the statement
         self._cases: dict[type, Callable[[Any], program.Expression]] = {
             syntax.Name: self._name,
@@ -139,6 +142,8 @@ class ExpressionResolver:
 
     def suggestion(self, name: str) -> str:
         """A did-you-mean among the names in sight and the builtins, in NumPy's spelling too."""
+        if len(self.report.diagnostics) >= MAX_SUGGESTIONS:
+            return ""
         if name in OTHER_WORDS:
             return OTHER_WORDS[name]
         if name in ALIASES:
@@ -246,7 +251,11 @@ class ExpressionResolver:
         if not isinstance(node.callee, syntax.Name):
             return program.Call(self.expression(node.callee), self._arguments(node), span=node.span)
         name = node.callee.name
-        callee = self.read(name, node.callee.span) or self._unknown(name, node.callee.span, "function")
+        if name in self.inputs and self.frame.scope.find(name) is self.scopes.top.bindings[name]:
+            callee = self._builtin(name, node.callee.span)  # what is called is never an input
+        else:
+            callee = self.read(name, node.callee.span)
+        callee = callee or self._unknown(name, node.callee.span, "function")
         if isinstance(callee, program.Builtin):
             return self._apply(callee.op, node)
         if isinstance(callee, program.Read):

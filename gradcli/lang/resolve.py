@@ -26,6 +26,8 @@ Loader = Callable[[str, Span, bool], program.Program]  # (path or library's name
 
 TYPES = ("float", "float64", "float32", "int64", "bool", "complex128")
 
+MAX_ERRORS = 100  # after so many, the rest of the program isn't looked at
+
 # What this version parses but doesn't run. To add one, remove it here and give it a case.
 NOT_YET: dict[type, str] = {
     syntax.Tape: "tape",
@@ -45,6 +47,7 @@ def resolve(
     with deep_recursion(), collector_paused():
         resolver = Resolver(tree, source, loader, given, imported)
         result = resolver.whole(tree)
+        del resolver.report.diagnostics[MAX_ERRORS:]
         resolver.report.raise_errors()
     return result
 
@@ -109,6 +112,8 @@ class Resolver(TargetResolver):
         body: list[program.Statement] = []
         results: list[tuple[str, program.Expression]] = []
         for statement in tree.statements:
+            if len(self.report.diagnostics) >= MAX_ERRORS:
+                break
             if last is not None and statement is last:
                 slot = top.add_slot("result")
                 value = self.expression(last.value)
@@ -142,6 +147,7 @@ class Resolver(TargetResolver):
         inputs = [(name, Span(self.source, at, at + len(name))) for name, at in sorted(free.items(), key=lambda item: item[1])]
         for name, span in inputs:
             self.scopes.top.bind(name, Event("var", tree, span.start, -1))
+        self.inputs = frozenset(free)
         return inputs
 
     def block(self, statements: tuple[syntax.Statement, ...]) -> tuple[tuple[program.Statement, ...], bool]:
@@ -149,6 +155,8 @@ class Resolver(TargetResolver):
         resolved: list[program.Statement] = []
         reaches_end = True
         for statement in statements:
+            if len(self.report.diagnostics) >= MAX_ERRORS:
+                break
             resolved += self._resolved(statement)
             reaches_end = reaches_end and self._reached
             self._reached = True

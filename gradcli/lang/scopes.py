@@ -124,6 +124,9 @@ class Scopes:
                 binding.slot = scope.add_slot(binding.name, binding.captured)
             for name in scope.captures:
                 scope.captures[name] = scope.add_slot(name, cell=True)
+            itself = scope.itself
+            if itself is not None and not (itself.captured or itself.name in scope.uses or itself.name in scope.calls):
+                scope.itself = None
             if scope.itself is not None:
                 scope.itself.slot = scope.add_slot(scope.itself.name, scope.itself.captured)
 
@@ -247,7 +250,9 @@ def _child_fields(kind: type[syntax.Node]) -> tuple[str, ...]:
     return tuple(f.name for f in fields(kind) if f.name not in leaves and f.type != "str")
 
 
-_CHILD_FIELDS: dict[type, tuple[str, ...]] = {kind: _child_fields(kind) for kind in syntax.Node.__subclasses__()}
+_CHILD_FIELDS: dict[type, tuple[str, ...]] = {
+    kind: _child_fields(kind) for kind in vars(syntax).values() if isinstance(kind, type) and issubclass(kind, syntax.Node)
+}
 
 
 def children(node: Any) -> Iterator[Any]:

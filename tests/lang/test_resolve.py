@@ -1,0 +1,324 @@
+"""What names become, which errors are found, what a program is for, and what imports give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gradcli.diagnostics import GradcliError, Source
+from gradcli.lang import program
+from gradcli.lang.imports import Importer
+from gradcli.lang.parser import parse, read_source
+from gradcli.lang.resolve import resolve
+from gradcli.ops import INFIX, OPS
+
+
+def resolved(text: str, **options: Any) -> program.Program:
+    source = Source("t.tg", text)
+    return resolve(parse(source), source, **options)
+
+
+def codes(text: str) -> list[str]:
+    try:
+        resolved(text)
+    except GradcliError as error:
+        return [diagnostic.code for diagnostic in error.diagnostics]
+    return []
+
+
+def nodes(tree: Any, kind: type) -> Iterator[Any]:
+    """All nodes of a kind, in order."""
+    if isinstance(tree, tuple):
+        for item in tree:
+            yield from nodes(item, kind)
+    elif hasattr(tree, "__dataclass_fields__") and not isinstance(tree, Source):
+        if isinstance(tree, kind):
+            yield tree
+        for name in tree.__dataclass_fields__:
+            if name not in ("span", "source", "op"):
+                yield from nodes(getattr(tree, name), kind)
+
+
+def reads(text: str) -> list[tuple[str, bool]]:
+    """The names that a program reads, and whether each read is checked."""
+    return [(read.slot.name, read.checked) for read in nodes(resolved(text).body, program.Read)]
+
+
+# ---- assignment on every path --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "checked"),
+    [
+        ("x = 1; y = x", False),
+        ("if true { x = 1 }; y = x", True),
+        ("if true { x = 1 } else { x = 2 }; y = x", False),
+        ("if true { x = 1 } elif false { x = 2 }; y = x", True),
+        ("if true { x = 1 } elif false { x = 2 } else { x = 3 }; y = x", False),
+        ("for i in range(3) { x = 1 }; y = x", True),
+        ("for i in range(3) { x = 1; y = x }", False),
+        ("for i in range(3) { if i > 0 { y = x }; x = 1 }", True),
+        ("while false { x = 1 }; y = x", True),
+        ("fn f() { if true { return 1 } else { x = 2 }; return x }", False),
+        ("fn f() { while true { if true { break } else { x = 1 }; y = x }; return 0 }", False),
+        ("[x, z] = [1, 2]; y = x", False),
+        ("x = 1; fn f() = x; y = f()", False),
+        ("fn f() = x; x = 1; y = f()", True),
+        ("fn f() { fn g() = x; x = 1; return g() }", True),
+        ('expect error "" { x = 1 / none }; y = x', True),
+        ("for x in range(3) { y = x }", False),
+        ("for x in range(3) { }; y = x", True),
+    ],
+)
+def test_checked_reads(text: str, checked: bool) -> None:
+    assert next(c for name, c in reads(text) if name == "x") is checked
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "y = x; x = 1",
+        "x = x + 1",
+        "x += 1",
+        "fn f() { y = x; x = 1; return y }",
+        "x = 1; fn f() { x += 1; return x }",
+        "for i in range(3) { y = z }; z = 1",
+    ],
+)
+def test_read_before_any_assignment(text: str) -> None:
+    assert codes(text) == ["E201"]
+
+
+# ---- scopes --------------------------------------------------------------------------------------------------------
+
+
+def test_captured_names_are_cells_that_are_handed_on() -> None:
+    tree = resolved("a = 1\nfn f() { fn g() = a; return g() }\ny = f()")
+    assert tree.names["a"].cell
+    assert not tree.names["y"].cell
+    f, g = nodes(tree.body, program.Function)
+    assert [(outer.name, outer.index, own.cell) for outer, own in f.captures] == [("a", tree.names["a"].index, True)]
+    assert g.captures[0][0] == f.captures[0][1]
+
+
+def test_a_function_finds_itself_without_a_cell() -> None:
+    tree = resolved("fn f(n) = 1 if n == 0 else n * f(n - 1)\ny = f(3)")
+    (f,) = nodes(tree.body, program.Function)
+    assert f.captures == ()
+    assert f.self_slot is not None
+    assert not tree.names["f"].cell
+
+
+def test_a_function_that_is_rebound_is_captured() -> None:
+    tree = resolved("fn f(n) = f(n)\nf = 3")
+    (f,) = nodes(tree.body, program.Function)
+    assert f.self_slot is None
+    assert tree.names["f"].cell
+
+
+def test_parameters_come_first_and_defaults_belong_outside() -> None:
+    tree = resolved("k = 2\nfn f(a, b = k) { c = a; return c + b }\ny = f(1)")
+    (f,) = nodes(tree.body, program.Function)
+    assert [parameter.slot.index for parameter in f.parameters] == [0, 1]
+    assert f.n_slots == 3
+    assert f.captures == ()
+    assert f.parameters[1].default == program.Read(tree.names["k"], span=f.span)
+
+
+def test_names_in_order_of_appearance() -> None:
+    assert list(resolved("fn f() = 1\nvar x = 1\nfor i in range(2) { z = i }\na = 2").names) == ["f", "x", "i", "z", "a"]
+
+
+# ---- builtins and calls ----------------------------------------------------------------------------------------------
+
+
+def test_a_builtin_keeps_its_name_until_it_is_assigned() -> None:
+    tree = resolved("x = [1.0, 2.0]\nmean = mean(x)\nsum = x.sum()\ny = mean + x.mean()")
+    assert [apply.op.name for apply in nodes(tree.body, program.Apply)] == ["mean", "add"]
+    (total, average) = nodes(tree.body, program.MethodCall)
+    assert (total.op, total.function) == (OPS["sum"], None)
+    assert (average.op, average.function) == (OPS["mean"], None)
+
+
+def test_methods_prefer_functions_of_the_program() -> None:
+    (call,) = nodes(resolved("fn sum(x) = 1\ny = [1].sum()").body, program.MethodCall)
+    assert isinstance(call.function, program.Read)
+
+
+def test_unknown_methods_wait_for_the_run() -> None:
+    (call,) = nodes(resolved("d = {go: fn(x) = x}\ny = d.go(2)").body, program.MethodCall)
+    assert (call.function, call.op) == (None, None)
+
+
+def test_operands_and_options_of_a_builtin() -> None:
+    (call,) = nodes(resolved("y = sum([1.0], keepdims = true)").body, program.Apply)
+    assert len(call.operands) == 1
+    assert [name for name, _ in call.options] == ["keepdims"]
+
+
+def test_operators_become_ops() -> None:
+    tree = resolved("a = 1\ny = -a + a**2 @ a\nz = not a < 2\nb = a < 1 < 2\nc = a and b or z")
+    names = [apply.op.name for apply in nodes(tree.body, program.Apply)]
+    assert names == [INFIX[s].name for s in ("+", "unary -", "@", "**", "not", "<")]
+    (chained,) = nodes(tree.body, program.Chain)
+    assert chained.ops == (INFIX["<"], INFIX["<"])
+    assert [node.kind for node in nodes(tree.body, program.Logical)] == ["or", "and"]
+
+
+def test_constants_may_be_rebound() -> None:
+    assert [c.value for c in nodes(resolved("y = pi").body, program.Constant)] == [pytest.approx(3.14159265)]
+    assert reads("e = 2\ny = e") == [("e", False)]
+
+
+# ---- assignments -------------------------------------------------------------------------------------------------------
+
+
+def test_paths_of_entries() -> None:
+    tree = resolved('d = {a: [1]}\nd.a[0] = 2\nd["a"] = 3\nd.a[0, 1:] += 4')
+    paths = [target.path for target in nodes(tree.body, program.EntryTarget)]
+    assert [[step if isinstance(step, str) else "index" for step in path] for path in paths] == [
+        ["a", "index"],
+        ["a"],
+        ["a", "index"],
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "var x = 1.0\nx := 2.0",
+        "var x = 1.0\nz = x\nz := 2.0",
+        "fn step(w, g) { w :-= g }",
+        "vs = [1]\nfor v in vs { v := 2 }",
+        "var x = 1.0\nfn f() { x := 2.0 }",
+        "layer = {w: 1}\nlayer.w :+= 2",
+        "var x = [1.0]\nx[0] := 2.0",
+        "a = [1.0]\na[0] = 2.0",
+        "fn f(a) { a[0] = 1.0; return a }",
+    ],
+)
+def test_what_may_be_assigned(text: str) -> None:
+    assert codes(text) == []
+
+
+# ---- results -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("x = 1; y = 2", ["y"]),
+        ("x = 1; x * 2", ["result"]),
+        ("x = 1; print x; expect x == 1; for i in range(2) { z = i }; var w = 1", ["x"]),
+        ("a, b = 1, 2", ["a", "b"]),
+        ("a = [1]; a[0] = 2", ["a"]),
+        ("x = 1; x += 1", ["x"]),
+        ("if true { y = 1 } else { y = 2 }", ["y"]),
+        ("x = 0; if true { y = 1 } else { z = 2 }", ["x"]),
+        ("x = 0; if true { y = 1 }", ["x"]),
+        ("x = 0; if true { y = 1; print y } elif false { y = 2 } else { if x > 0 { y = 3 } else { y = 4 } }", ["y"]),
+        ("x = 1; output x; y = 2", []),
+        ("x = 1; if x > 0 { output x }; y = 2", []),
+        ('print "only"; expect true', []),
+        ("", []),
+    ],
+)
+def test_results(text: str, names: list[str]) -> None:
+    assert [name for name, _ in resolved(text).results] == names
+
+
+def test_outputs_are_called_by_their_text() -> None:
+    tree = resolved("x = 1\noutput x, x  *\t2, (x + 1)\noutput z = x + 1")
+    assert [name for node in nodes(tree.body, program.Output) for name, _ in node.items] == ["x", "x * 2", "(x + 1)", "z"]
+
+
+# ---- expression files ----------------------------------------------------------------------------------------------------
+
+
+def test_free_names_are_inputs() -> None:
+    tree = resolved("x**2 + sin(x*y) + e + pi")
+    assert tree.is_expression
+    assert [(node.kind, node.slot.name) for node in nodes(tree.body, program.Declare)] == [("var", "x"), ("var", "y")]
+    assert [name for name, _ in tree.results] == ["result"]
+
+
+def test_given_names_win_over_constants_and_builtins() -> None:
+    tree = resolved("e * tanh + tanh(2.0)", given=frozenset(["e", "tanh"]))
+    assert list(tree.names) == ["e", "tanh"]
+    assert OPS["tanh"] in [apply.op for apply in nodes(tree.body, program.Apply)]
+
+
+def test_free_names_inside_functions() -> None:
+    tree = resolved("(fn(z) = z * k)(x)")
+    assert list(tree.names) == ["k", "x"]
+    assert tree.names["k"].cell
+
+
+def test_names_that_are_called_are_no_inputs() -> None:
+    assert codes("made_up(x)") == ["E200"]
+
+
+# ---- expected errors -------------------------------------------------------------------------------------------------------
+
+
+def test_what_the_resolver_finds_is_the_failure() -> None:
+    (node,) = nodes(resolved('expect error "unknown" { y = nowhere_to_be_found }').body, program.ExpectError)
+    assert "unknown name `nowhere_to_be_found`" in node.found
+    assert node.body == ()
+
+
+def test_a_block_without_errors_is_run() -> None:
+    (node,) = nodes(resolved('expect error "x" { y = 1 }').body, program.ExpectError)
+    assert node.found == ""
+    assert len(node.body) == 1
+
+
+# ---- imports ---------------------------------------------------------------------------------------------------------------
+
+
+def load(folder: Path, name: str) -> program.Program:
+    source = read_source(folder / name, name)
+    return resolve(parse(source), source, Importer(folder / name).load)
+
+
+def test_imports(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "main.tg").write_text('import "sub/a.tg" as a\nimport "sub/b.tg" as b\ny = a.x + b.x + b.f(1)\n')
+    (tmp_path / "sub" / "a.tg").write_text('import "b.tg" as b\nx = b.x\nprint x\noutput x\nexpect x == 2\n')
+    (tmp_path / "sub" / "b.tg").write_text("x = 1\nfn f(a) = a\n")
+    tree = load(tmp_path, "main.tg")
+    a, b = (node.program for node in tree.body if isinstance(node, program.Import))
+    (again,) = (node.program for node in a.body if isinstance(node, program.Import))
+    assert again is b, "a file is loaded once for all who import it"
+    assert not [node for node in a.body if isinstance(node, program.Print | program.Output | program.Expect)]
+    assert a.source.name == "sub/a.tg"
+
+
+@pytest.mark.parametrize("path", ["../secret.tg", "link/secret.tg", "link.tg", "/etc/passwd", "a\\0b.tg", "folder.tg"])
+def test_imports_stay_in_their_folder(tmp_path: Path, path: str) -> None:
+    (tmp_path / "secret.tg").write_text("k = 1\n")
+    inner = tmp_path / "inner"
+    (inner / "folder.tg").mkdir(parents=True)
+    (inner / "link").symlink_to(tmp_path)
+    (inner / "link.tg").symlink_to(tmp_path / "secret.tg")
+    (inner / "main.tg").write_text(f'import "{path}" as s\ny = s.k\n')
+    with pytest.raises(GradcliError, match=r"E220(.|\n)*main\.tg:1:1"):
+        load(inner, "main.tg")
+
+
+def test_errors_of_an_import_are_shown_where_they_are(tmp_path: Path) -> None:
+    (tmp_path / "main.tg").write_text('import "a.tg" as a\ny = nowhere\n')
+    (tmp_path / "a.tg").write_text("\nx = nowhere\n")
+    with pytest.raises(GradcliError) as caught:
+        load(tmp_path, "main.tg")
+    assert {str(diagnostic.span) for diagnostic in caught.value.diagnostics} == {"a.tg:2:5", "main.tg:2:5"}
+
+
+def test_a_long_chain_of_imports_is_refused(tmp_path: Path) -> None:
+    for k in range(60):
+        (tmp_path / f"m{k}.tg").write_text(f'import "m{k + 1}.tg" as next\n')
+    with pytest.raises(GradcliError, match="E402"):
+        load(tmp_path, "m0.tg")
