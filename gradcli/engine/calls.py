@@ -58,6 +58,8 @@ def own_cells(body: Any, parameters: tuple[program.FunctionParameter, ...] = ())
         if isinstance(node, program.Slot):
             if node.cell:
                 found.add(node.index)
+        elif isinstance(node, program.Import):
+            pending.append(node.slot)  # the imported program has a frame of its own
         elif isinstance(node, program.Function):
             found.update(outer.index for outer, _ in node.captures)
             pending.extend(p.default for p in node.parameters)
@@ -169,7 +171,9 @@ def call_op(run: Run, op: Op, arguments: list[Any], keywords: dict[str, Any], sp
     except BindingError as error:
         run.fail("E308", error.message, span, help=error.help)
 
-    def pick(slot: int | str | None, default: Any) -> Any:
+    def pick(slot: int | str | tuple[int, ...] | None, default: Any) -> Any:
+        if isinstance(slot, tuple):  # `x.reshape(2, 3)`: several arguments that are one list
+            return List([arguments[k] for k in slot])
         return default if slot is None else arguments[slot] if isinstance(slot, int) else keywords[slot]
 
     defaults = [p.default for p in op.signature.operands] if not op.signature.variadic else [None] * len(slots)
