@@ -46,35 +46,40 @@ def apply(run: Run, site: Site, operands: tuple[Any, ...], options: Mapping[str,
     if not (is_inexact(y) or trace.keeps_all):
         return y
     inputs = [values[k] for k in active]
+    site = site.on(active)
     if trace.keeps_all and not (op.differentiable and is_inexact(y)):
-        return trace.record(site.on(active), inputs, tuple(map(blank, primals)), options, blank(y), y)
-    reads, results = _reads(op, active, len(primals))
+        return trace.record(site, inputs, tuple(map(blank, primals)), options, blank(y), y)
+    reads = site.reads if site.reads is not None else _reads(site, len(primals))
     saved = [p if k in reads else blank(p) for k, p in enumerate(primals)]
-    kept = y if results else blank(y)
+    kept = y if "result" in reads else blank(y)
     if site.narrow:
-        return trace.record(site.on(active), inputs, saved[0], saved[1] if len(saved) > 1 else None, kept, y)
-    return trace.record(site.on(active), inputs, tuple(saved), options, kept, y)
+        return trace.record(site, inputs, saved[0], saved[1] if len(saved) > 1 else None, kept, y)
+    return trace.record(site, inputs, tuple(saved), options, kept, y)
 
 
-def _reads(op: Op, active: tuple[int, ...], n: int) -> tuple[frozenset[int | str] | set[int], bool]:
-    """Which operands' values the rule reads, and whether it reads the result's."""
+def _reads(site: Site, n: int) -> frozenset[int | str]:
+    """Which operands' values the rule at the site reads, by index, and "result" if it reads the result's."""
+    op = site.op
     if op.elementwise:
-        reads = rule_reads(op, active)
-        return reads, "result" in reads
-    if op.signature.variadic:
-        return set(range(n)) if op.signature.variadic in op.saves else set(), "result" in op.saves
+        site.reads = rule_reads(op, site.operands)
+        return site.reads
+    result = frozenset(("result",)) if "result" in op.saves else frozenset()
+    if op.signature.variadic:  # their number may differ from time to time, so nothing is kept on the site
+        return result.union(range(n) if op.signature.variadic in op.saves else ())
     names = [p.name for p in op.signature.operands]
-    return {k for k, name in enumerate(names) if name in op.saves}, "result" in op.saves
+    site.reads = result.union(k for k, name in enumerate(names) if name in op.saves)
+    return site.reads
 
 
 def _record_parts(
     run: Run, site: Site, values: list[Any], primals: list[Any], options: Mapping[str, Any], y: list[Any], active: tuple[int, ...]
 ) -> Any:
     """An op with several results: one record whose value is their list, and a record for each part of it."""
-    reads, results = _reads(site.op, active, len(primals))
+    reads = _reads(site.on(active), len(primals))
     saved = tuple([p if k in reads else blank(p) for k, p in enumerate(primals)])
     inputs = [values[k] for k in active]
-    whole = run.trace.record(site.on(active), inputs, saved, options, y if results else [blank(part) for part in y], y)
+    kept = y if "result" in reads else [blank(part) for part in y]
+    whole = run.trace.record(site.on(active), inputs, saved, options, kept, y)
     part_site = site.derived(PART).on((0,))
     part_site.of = site.of
     n = len(y)
@@ -177,11 +182,10 @@ def elementwise(run: Run, site: Site, primals: list[Any]) -> Any:
         return _integer_arrays(run, site, op, primals)
     if run.settings.dtype == "float32" and op.integers == "float":
         primals = [run.backend.xp.asarray(p, "float32") if _is_integer(p) else p for p in primals]
-    with run.backend.errstate():
-        try:
-            return run.backend.settle(array_function(run.backend, op)(*primals))
-        except TypeError:
-            run.fail("E301", f"`{op.infix or op.name}` isn't defined for {' and '.join(map(describe, primals))}", site.span)
+    try:
+        return run.backend.settle(array_function(run.backend, op)(*primals))
+    except TypeError:
+        run.fail("E301", f"`{op.infix or op.name}` isn't defined for {' and '.join(map(describe, primals))}", site.span)
 
 
 def _fail_broadcast(run: Run, site: Site, primals: list[Any]) -> None:
@@ -223,11 +227,10 @@ def _integer_arrays(run: Run, site: Site, op: Op, primals: list[Any]) -> Any:
     if op.name == "pow" and xp.any(ints[1] < 0):
         ints = [xp.asarray(p, run.settings.dtype) for p in primals]
     function = array_function(run.backend, op)
-    with run.backend.errstate():
-        y = function(*ints)
-        if y.dtype.kind == "i":
-            estimate = function(*[i.astype("float64") for i in ints])
-            verify_integers(run, site, y, estimate, lambda: xp.frompyfunc(scalars.INTEGER[op.name], len(ints), 1)(*ints))
+    y = function(*ints)
+    if y.dtype.kind == "i":
+        estimate = function(*[i.astype("float64") for i in ints])
+        verify_integers(run, site, y, estimate, lambda: xp.frompyfunc(scalars.INTEGER[op.name], len(ints), 1)(*ints))
     return run.backend.settle(y)
 
 
@@ -260,12 +263,11 @@ def structural(run: Run, site: Site, primals: list[Any], options: Mapping[str, A
         if op.result_shape is not None:
             shape = op.result_shape(*map(shape_of, primals), **{k: v for k, v in options.items() if k not in ("dtype", "generator")})
             run.verify_allocation(8 * count(tuple(shape)), f"an array of shape {show_shape(tuple(shape))}", site.span)
-        with run.backend.errstate():
-            y = op.compute(xp, *primals, **options)  # type: ignore[misc]
-            if op.integers == "keep" and getattr(y, "dtype", None) is not None and y.dtype.kind == "i":
-                as_objects = [xp.asarray(p).astype(object) for p in primals]
-                estimate = op.compute(xp, *[xp.asarray(p, "float64") for p in primals], **options)  # type: ignore[misc]
-                verify_integers(run, site, y, estimate, lambda: op.compute(xp, *as_objects, **options))  # type: ignore[misc]
+        y = op.compute(xp, *primals, **options)  # type: ignore[misc]
+        if op.integers == "keep" and getattr(y, "dtype", None) is not None and y.dtype.kind == "i":
+            as_objects = [xp.asarray(p).astype(object) for p in primals]
+            estimate = op.compute(xp, *[xp.asarray(p, "float64") for p in primals], **options)  # type: ignore[misc]
+            verify_integers(run, site, y, estimate, lambda: op.compute(xp, *as_objects, **options))  # type: ignore[misc]
     except OpError as error:
         code = "E304" if op.category == "linear algebra" else "E320"
         run.fail(code, error.message, site.span, error.label, error.help)

@@ -6,6 +6,7 @@ import gc
 from typing import Any
 
 from ..lang import program
+from .backends import ieee
 from .calls import own_cells
 from .compiler import Compiler
 from .run import Run, Settings
@@ -60,7 +61,8 @@ def execute(compiled: Compiled, run: Run) -> list[Any]:
     enabled = gc.isenabled()
     gc.disable()  # nothing here makes cycles, and a long trace would be searched again and again
     try:
-        compiled.block(frame)
+        with ieee():
+            compiled.block(frame)
     except RecursionError:
         run.fail("E406", "the program nests calls too deep", compiled.program.span)
     except MemoryError:

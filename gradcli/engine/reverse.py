@@ -7,18 +7,19 @@ sweep computes, so that it can be differentiated again.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from ..ops import OPS
 from .apply import apply
-from .backends import dtype_name, is_complex, shape_of
+from .backends import is_complex, shape_of
 from .formulas import array_pull, partial_formula, scalar_pull
-from .rules import Language, Value, replay
+from .rules import Language, Value, array_language, replay
 from .run import Run
 from .tape import STRIDE, Blank, KeepingTrace, Segment, Site, Traced, primal, reachable
-from .values import List
 
 ADD, NEG, STRICT_MUL, CONJ, REAL = OPS["add"], OPS["neg"], OPS["strict_mul"], OPS["conj"], OPS["real"]
+BLOCK = 64  # records; a sweep over a few of them needn't look at the whole segment
 SUM_TO, PART, SETITEM = OPS["sum_to"], OPS["part"], OPS["setitem"]
 
 
@@ -71,6 +72,23 @@ class _Sweep:
         self.found: dict[int, Any] = {}
         self.site: Site  # of the record being passed
 
+    def _blocks(self, segment: Segment) -> Iterator[tuple[int, Iterator[Any]]]:
+        """A segment's records from the last that may matter backwards, in blocks, up to the first block beyond which
+        nothing waits: the number after a block's last record, and its flat entries in reverse."""
+        newest = max((n for n in self.cotangents if n >= segment.first), default=-1)
+        end = min(newest - segment.first + 1, len(segment))
+        while end > 0:
+            start = max(0, end - BLOCK)
+            before = self._state()
+            yield segment.first + end, reversed(segment.records[start * STRIDE : end * STRIDE])
+            end = start
+            if self._state() == before and not any(n >= segment.first for n in self.cotangents):
+                return
+
+    def _state(self) -> tuple[int, int | None]:
+        """Changes with every record that a cotangent passes: how many wait, and the last that came to wait."""
+        return len(self.cotangents), next(reversed(self.cotangents), None)
+
     # ---- plain -------------------------------------------------------------------------------------------------------
 
     def through(self, segment: Segment) -> None:
@@ -78,49 +96,47 @@ class _Sweep:
         cotangents, wanted, owned, marked = self.cotangents, self.wanted, self.owned, self.marked
         pop = cotangents.pop
         inner = any(w >= segment.first for w in wanted)
-        number = segment.first + len(segment)
-        flat = reversed(segment.records)
-        for y, b, a, in1, in0, site in zip(flat, flat, flat, flat, flat, flat, strict=True):
-            number -= 1
-            g = pop(number, None)
-            if g is None or (marked is not None and number not in marked):
-                continue
-            if inner and number in wanted:
-                self.found[number] = g
-                owned.discard(number)
-            if type(g) is float and type(y) is float and site.narrow:
-                pull = site.pull or _compile(site)
-                c = pull(g, y, a, b)
-                if in1 is None:
-                    if in0 in cotangents:
-                        cotangents[in0] += c
+        for number, flat in self._blocks(segment):
+            for y, b, a, in1, in0, site in zip(flat, flat, flat, flat, flat, flat, strict=True):
+                number -= 1
+                g = pop(number, None)
+                if g is None or (marked is not None and number not in marked):
+                    continue
+                if inner and number in wanted:
+                    self.found[number] = g
+                    owned.discard(number)
+                if type(g) is float and type(y) is float and site.narrow:
+                    pull = site.pull or _compile(site)
+                    c = pull(g, y, a, b)
+                    if in1 is None:
+                        if in0 in cotangents:
+                            cotangents[in0] += c
+                        else:
+                            cotangents[in0] = c
                     else:
-                        cotangents[in0] = c
+                        c, d = c
+                        if in0 in cotangents:
+                            cotangents[in0] += c
+                        else:
+                            cotangents[in0] = c
+                        if in1 in cotangents:
+                            cotangents[in1] += d
+                        else:
+                            cotangents[in1] = d
+                elif site.narrow:
+                    self._elementwise(site, (a, b)[: len(site.op.signature.operands)], (in0, in1), g, y)
+                elif site.op.elementwise:
+                    self._elementwise(site, a, _numbers(in0, in1), g, y)
                 else:
-                    c, d = c
-                    if in0 in cotangents:
-                        cotangents[in0] += c
-                    else:
-                        cotangents[in0] = c
-                    if in1 in cotangents:
-                        cotangents[in1] += d
-                    else:
-                        cotangents[in1] = d
-            elif site.narrow:
-                self._elementwise(site, (a, b)[: len(site.op.signature.operands)], (in0, in1), g, y)
-            elif site.op.elementwise:
-                self._elementwise(site, a, _numbers(in0, in1), g, y)
-            else:
-                self._structural(site, a, b, _numbers(in0, in1), g, y, number)
+                    self._structural(site, a, b, _numbers(in0, in1), g, y, number)
 
     def _elementwise(self, site: Site, operands: Any, numbers: Any, g: Any, y: Any) -> None:
         backend = self.run.backend
         marked = self.marked
         for k, n in zip(site.operands, numbers, strict=False):
             if marked is None or n in marked:
-                with backend.errstate():
-                    c = array_pull(backend, site.op, k)(g, y, *operands)
-                    self.add(n, self._fit(c, operands[k]))
+                c = array_pull(backend, site.op, k)(g, y, *operands)
+                self.add(n, self._fit(c, operands[k]))
 
     def _fit(self, c: Any, operand: Any) -> Any:
         """A cotangent summed to its operand's shape, real for a real operand, of its dtype."""
@@ -137,29 +153,28 @@ class _Sweep:
 
     def through_recorded(self, segment: Segment) -> None:
         """The same through `apply`: what the sweep computes is on the trace again."""
-        number = segment.first + len(segment)
-        flat = reversed(segment.records[: len(segment) * STRIDE])  # the sweep itself may append here
-        for y, b, a, in1, in0, site in zip(flat, flat, flat, flat, flat, flat, strict=True):
-            number -= 1
-            g = self.cotangents.pop(number, None)
-            if g is None or (self.marked is not None and number not in self.marked):
-                continue
-            if number in self.wanted:
-                self.found[number] = g
-                self.owned.discard(number)
-            self.site = site
-            numbers = _numbers(in0, in1)
-            operands = list((a, b)[: len(site.op.signature.operands)] if site.narrow else a)
-            if site.op.elementwise:
-                for k, n in zip(site.operands, numbers, strict=True):
-                    if type(operands[k]) is not Blank:
-                        operands[k] = (operands[k], n, segment.holder(n))
-                result = y if type(y) is Blank else (y, number, segment)
-                for k, n in zip(site.operands, numbers, strict=True):
-                    if self.marked is None or n in self.marked:
-                        self.add(n, self._pull_recorded(site, k, g, result, operands))
-            else:
-                self._structural(site, operands, b, numbers, g, y, number, segment)
+        for number, flat in self._blocks(segment):
+            for y, b, a, in1, in0, site in zip(flat, flat, flat, flat, flat, flat, strict=True):
+                number -= 1
+                g = self.cotangents.pop(number, None)
+                if g is None or (self.marked is not None and number not in self.marked):
+                    continue
+                if number in self.wanted:
+                    self.found[number] = g
+                    self.owned.discard(number)
+                self.site = site
+                numbers = _numbers(in0, in1)
+                operands = list((a, b)[: len(site.op.signature.operands)] if site.narrow else a)
+                if site.op.elementwise:
+                    for k, n in zip(site.operands, numbers, strict=True):
+                        if type(operands[k]) is not Blank:
+                            operands[k] = (operands[k], n, segment.holder(n))
+                    result = y if type(y) is Blank else (y, number, segment)
+                    for k, n in zip(site.operands, numbers, strict=True):
+                        if self.marked is None or n in self.marked:
+                            self.add(n, self._pull_recorded(site, k, g, result, operands))
+                else:
+                    self._structural(site, operands, b, numbers, g, y, number, segment)
 
     def _pull_recorded(self, site: Site, k: int, g: Any, y: Any, operands: list[Any]) -> Any:
         run = self.run
@@ -192,19 +207,24 @@ class _Sweep:
             return
         if type(options) is tuple:  # element reads and writes keep their index as it is
             options = {"index": options}
-        m = Language(run, site)
-        values = [v if type(v) is List else Value(v, m) for v in operands]
-        result = Value(y, m)
-        if segment is not None:
+        if segment is None and op.accumulate is not None:
+            self._accumulate(op.accumulate, array_language(run.backend, run.settings.dtype), numbers[0], g, y, operands[0], options)
+            return
+        if segment is None:
+            m: Any = array_language(run.backend, run.settings.dtype)
+            values = [_as_array(run, v) for v in operands]
+            result, cotangent = _as_array(run, y), g if type(g) is list else _as_array(run, g)
+        else:
+            m = Language(run, site)
+            values = [Value(v, m) for v in operands]
             for k, n in zip(site.operands, numbers, strict=True):
                 if type(operands[k]) is not Blank:
                     values[k] = Value((operands[k], n, segment.holder(n)), m)
-            if type(y) is not Blank:
-                result = Value((y, number, segment), m)
+            result = Value(y if type(y) is Blank else (y, number, segment), m)
+            cotangent = [None if part is None else Value(part, m) for part in g] if type(g) is list else Value(g, m)
         if op.accumulate is not None:
-            self._accumulate(op.accumulate, m, numbers[0], g, result, values[0], options)
+            self._accumulate(op.accumulate, m, numbers[0], cotangent, result, values[0], options)
             return
-        cotangent = [None if part is None else Value(part, m) for part in g] if type(g) is list else Value(g, m)
         owned = number in self.owned
         # The last operand first: a write's buffer is handed on in place only after the value's share was read from it.
         for k, n in reversed(list(zip(site.operands, numbers, strict=True))):
@@ -221,21 +241,28 @@ class _Sweep:
                     name = f"`{op.name}`"
                     run.fail("E317", f"{name} has no gradient registered", site.span, help=f"use {name} on a detached value")
                 c = rule(m, cotangent, result, *values, **options)
-            c = c.v if type(c) is Value else c
-            if is_complex(primal(c)) and not is_complex(operands[k]):
+            if segment is None:
+                c = self._fit(c, operands[k])
+            elif is_complex(primal(c := c.v)) and not is_complex(operands[k]):
                 c = apply(run, site.derived(REAL), (c,))
             self.add(n, c)
 
-    def _accumulate(self, rule: Any, m: Language, n: int, g: Any, y: Value, x: Value, options: Any) -> None:
+    def _accumulate(self, rule: Any, m: Any, n: int, g: Any, y: Any, x: Any, options: Any) -> None:
         """Adds a small cotangent into the operand's buffer, in place: amortised over a loop of reads."""
         if self.marked is not None and n not in self.marked:
             return
+        xp = self.run.backend.xp
         total = self.cotangents.get(n)
+        wide = is_complex(primal(g.v) if type(g) is Value else g)
         if total is None:
-            total = self.run.backend.xp.zeros(x.shape, "complex128" if is_complex(primal(g)) else x.dtype)
-        elif n not in self.owned or is_complex(primal(g)) and not is_complex(primal(total)):
-            total = apply(self.run, m.site.derived(ADD), (total, self.run.backend.xp.zeros(x.shape, dtype_name(primal(g)))))
-        self.cotangents[n] = rule(m, Value(total, m), Value(g, m), y, x, **options).v
+            total = xp.zeros(x.shape, "complex128" if wide else x.dtype)
+        elif n not in self.owned or (wide and not is_complex(primal(total))):
+            zeros = xp.zeros(x.shape, "complex128" if wide else x.dtype)
+            total = apply(self.run, self.site.derived(ADD), (total, zeros))
+        if type(g) is Value:
+            self.cotangents[n] = rule(m, Value(total, m), g, y, x, **options).v
+        else:
+            self.cotangents[n] = rule(m, total, g, y, x, **options)
         self.owned.add(n)
 
     def _add_part(self, n: int, parts: int, index: int, g: Any) -> None:
@@ -276,3 +303,11 @@ def _sum_to(c: Any, shape: tuple[int, ...]) -> Any:
         c = c.sum(axis=tuple(range(extra)))
     stretched = tuple([k for k, n in enumerate(shape) if n == 1 and c.shape[k] != 1])
     return c.sum(axis=stretched, keepdims=True) if stretched else c
+
+
+def _as_array(run: Run, value: Any) -> Any:
+    """A value as rules on arrays take it: a Python scalar as NumPy's, whose operators have IEEE's results."""
+    kind = type(value)
+    if kind is float:
+        return run.backend.xp.float64(value)
+    return run.backend.xp.asarray(value)[()] if kind in (int, bool, complex) else value

@@ -1,18 +1,21 @@
-"""How rules run: `Language` is the `m` they are written in, `Value` what they see of an operand.
+"""How structural rules run: the two readings of the `m` that they are written in.
 
-Every call in a rule goes through `apply`, at the place of the operation that is being differentiated. So what a sweep
-computes is recorded wherever a window is open, and can be differentiated again.
+`Language` takes every call in a rule through `apply`, at the place of the operation that is being differentiated. So what
+a sweep computes is recorded wherever a window is open, and can be differentiated again; `Value` is what rules then see
+of an operand. `ArrayLanguage` computes on arrays at once, for sweeps that nobody will differentiate.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from ..ops import OPS
 from ..ops.formula import Formula
 from .apply import apply
-from .backends import dtype_name, shape_of
+from .backends import Backend, dtype_name, shape_of
+from .formulas import array_function
 from .run import Run
 from .tape import Site, primal
 from .values import List
@@ -102,6 +105,41 @@ def _unwrap(value: Any) -> Any:
     if type(value) is Value:
         return value.v
     return List([_unwrap(v) for v in value]) if type(value) is list else value
+
+
+class ArrayLanguage:
+    """The `m` of rules on plain arrays and NumPy scalars, which have Python's operators themselves."""
+
+    def __init__(self, backend: Backend, dtype: str) -> None:
+        self._backend, self._dtype = backend, dtype
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        function = self._function(name)
+        setattr(self, name, function)  # the next time it is an attribute like any other
+        return function
+
+    def _function(self, name: str) -> Callable[..., Any]:
+        op = OPS[name]
+        if op.elementwise:
+            return array_function(self._backend, op)
+        defaults = {p.name: p.default for p in op.signature.options if not p.required}
+        if op.category == "making":
+            defaults["dtype"] = self._dtype
+        optional = [p.default for p in op.signature.operands]
+        compute, xp = op.compute, self._backend.xp
+        assert compute is not None
+
+        def call(*operands: Any, **options: Any) -> Any:
+            if len(operands) < len(optional):
+                operands += tuple(optional[len(operands) :])
+            return compute(xp, *operands, **(defaults | options))
+
+        return call
+
+
+@cache
+def array_language(backend: Backend, dtype: str) -> ArrayLanguage:
+    return ArrayLanguage(backend, dtype)
 
 
 def replay(run: Run, site: Site, formula: Formula, y: Any, operands: list[Any]) -> Any:

@@ -33,11 +33,12 @@ class Site:
     of        the op whose derivative this is, for records that a sweep makes; None for the program's own
     """
 
-    __slots__ = ("_derived", "_on", "narrow", "of", "op", "operands", "pull", "span")
+    __slots__ = ("_derived", "_on", "narrow", "of", "op", "operands", "pull", "reads", "span")
 
     def __init__(self, op: Op, span: Span, operands: tuple[int, ...] = (), of: Op | None = None) -> None:
         self.op, self.span, self.operands, self.of = op, span, operands, of
         self.pull: Any = None  # the pullback on floats, set at the first sweep
+        self.reads: frozenset[int | str] | None = None  # what the rule reads: operands by index, and "result" (apply.py)
         self.narrow = op.elementwise and len(op.signature.operands) <= 2  # how its records are laid out: Note [Records]
         self._on: dict[tuple[int, ...], Site] = {}
         self._derived: dict[Op, Site] = {}

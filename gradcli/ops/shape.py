@@ -282,6 +282,8 @@ def _broadcast_to(xp: Any, x: Any, shape: Any) -> Any:
 
 def _sum_to(xp: Any, x: Any, shape: Any) -> Any:
     x, shape = xp.asarray(x), tuple(shape)
+    if x.shape == shape:
+        return x
     lead = x.ndim - len(shape)
     axes = (*range(lead), *(k + lead for k, n in enumerate(shape) if n == 1 and x.shape[k + lead] != 1))
     return xp.sum(x, axis=axes, keepdims=True).reshape(shape) if axes else xp.broadcast_to(x, shape)
