@@ -200,7 +200,7 @@ class KeepingTrace(Trace):
     def __init__(self) -> None:
         super().__init__()
         self.active: set[int] = set()
-        self.segments: list[Segment] = [self.segment] if self.segment else []
+        self.segments: list[Segment] = [] if self.segment is None else [self.segment]
         self.conditions: list[tuple[Traced, Span]] = []  # what conditions were decided by, and where
         self.states: dict[int, list[tuple[Traced, Span]]] = {}  # by variable, what its states were made of, and where
         self.executed: set[int] = set()  # the statements that were, by identity
