@@ -53,6 +53,8 @@ def apply(run: Run, site: Site, operands: tuple[Any, ...], options: Mapping[str,
     saved = [p if k in reads else blank(p) for k, p in enumerate(primals)]
     kept = y if "result" in reads else blank(y)
     if site.narrow:
+        if type(primals[0]) is complex and type(y) is float:
+            site = site.on_complex()
         return trace.record(site, inputs, saved[0], saved[1] if len(saved) > 1 else None, kept, y)
     return trace.record(site, inputs, tuple(saved), options, kept, y)
 

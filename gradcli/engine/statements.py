@@ -85,7 +85,7 @@ def _noted(statement: Statement, key: int) -> Statement:
 def compile_target(c: Compiler, target: program.Target) -> Setter:
     """How a value gets into a target: `(frame, value)`."""
     if isinstance(target, program.NameTarget):
-        return _compile_name(target)
+        return _compile_name(c, target)
     if isinstance(target, program.EntryTarget):
         return indexing.compile_entry_write(c, target)
     setters = [compile_target(c, item) for item in target.items]
@@ -100,8 +100,17 @@ def compile_target(c: Compiler, target: program.Target) -> Setter:
     return unpack
 
 
-def _compile_name(target: program.NameTarget) -> Setter:
+def _compile_name(c: Compiler, target: program.NameTarget) -> Setter:
     k, cell, name, span = target.slot.index + FRAME_HEAD, target.slot.cell, target.slot.name, target.span
+    if target.slot.index not in c.declared:
+
+        def assign_plain(frame: list[Any], value: Any) -> None:
+            if cell:
+                frame[k][0] = value
+            else:
+                frame[k] = value
+
+        return assign_plain
 
     def assign(frame: list[Any], value: Any) -> None:
         holder, at = (frame[k], 0) if cell else (frame, k)

@@ -33,7 +33,7 @@ class Site:
     of        the op whose derivative this is, for records that a sweep makes; None for the program's own
     """
 
-    __slots__ = ("_derived", "_on", "narrow", "of", "op", "operands", "pull", "reads", "span")
+    __slots__ = ("_complex", "_derived", "_on", "narrow", "of", "op", "operands", "pull", "reads", "span", "takes_complex")
 
     def __init__(self, op: Op, span: Span, operands: tuple[int, ...] = (), of: Op | None = None) -> None:
         self.op, self.span, self.operands, self.of = op, span, operands, of
@@ -42,6 +42,8 @@ class Site:
         self.narrow = op.elementwise and len(op.signature.operands) <= 2  # how its records are laid out: Note [Records]
         self._on: dict[tuple[int, ...], Site] = {}
         self._derived: dict[Op, Site] = {}
+        self.takes_complex = False  # whether it gives floats of complex operands: `abs(z)`, `real(z)`
+        self._complex: Site | None = None
 
     def on(self, operands: tuple[int, ...]) -> Site:
         """This site with these operands active."""
@@ -49,6 +51,13 @@ class Site:
         if site is None:
             site = self._on[operands] = Site(self.op, self.span, operands, self.of)
         return site
+
+    def on_complex(self) -> Site:
+        """This site where it gives a float of a complex operand."""
+        if self._complex is None:
+            self._complex = Site(self.op, self.span, self.operands, self.of)
+            self._complex.takes_complex = True
+        return self._complex
 
     def derived(self, op: Op) -> Site:
         """The site of `op` inside the derivative of this one: same place, another operation."""
