@@ -18,7 +18,7 @@ from ..engine.derivatives import (
 )
 from ..engine.evaluator import Compiled, compile_program, declared_names, execute
 from ..engine.run import Run
-from ..engine.backends import is_complex, is_inexact, shape_of
+from ..engine.backends import ieee, is_complex, is_inexact, shape_of
 from ..engine.tape import primal
 from ..engine.tracing import dump
 from ..engine.values import FRAME_HEAD, UNSET, Variable, leaves, plain, read
@@ -46,7 +46,8 @@ def evaluate(node: program.Program, inputs: Mapping[str, Any], options: Options,
         try:
             frame = execute(compiled, run)
             answer = _Answer(node, run, frame, options)
-            answer.compute()
+            with ieee():
+                answer.compute()
         except GradcliError as error:
             if _is_from_outside(error):
                 raise
