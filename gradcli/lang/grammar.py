@@ -8,19 +8,16 @@ can load it by its path.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
-import tempfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 TABLE_PATH = Path(__file__).with_name("table.json")
-_GRAMMAR_PATHS = (
-    Path(__file__).parents[2] / "grammar" / "gradcli.lark",  # a checkout or an editable install
-    Path(__file__).parents[1] / "grammar" / "gradcli.lark",  # a wheel
-)
+_CHECKOUT = Path(__file__).parents[2] / "grammar" / "gradcli.lark"  # there in an editable install, too
+_WHEEL = Path(__file__).parents[1] / "grammar" / "gradcli.lark"
 
 # What a reduction does with the parts of its rule.
 PASS, LIST, BUILD, BUILD_UNLESS_SINGLE = range(4)
@@ -28,25 +25,25 @@ PASS, LIST, BUILD, BUILD_UNLESS_SINGLE = range(4)
 
 def read_table() -> dict[str, Any]:
     """The parse table of the grammar at hand; made and stored first where it is missing or out of date."""
-    grammar = next((path.read_bytes() for path in _GRAMMAR_PATHS if path.is_file()), None)
+    grammar = _CHECKOUT.read_bytes() if _CHECKOUT.is_file() else None  # only there may it have changed
     with contextlib.suppress(OSError, ValueError):
         table: dict[str, Any] = json.loads(TABLE_PATH.read_bytes())
         if grammar is None or table["grammar"] == _fingerprint(grammar):
             return table
-    if grammar is None:
-        raise FileNotFoundError("neither the parse table nor the grammar is installed; reinstall gradcli")
-    table = make_table(grammar)
+    table = make_table(grammar or _WHEEL.read_bytes())
     with contextlib.suppress(OSError):
         write_table(table, TABLE_PATH)
     return table
 
 
 def _fingerprint(grammar: bytes) -> str:
-    return hashlib.sha256(grammar).hexdigest()
+    return f"{len(grammar)}-{zlib.crc32(grammar):08x}"
 
 
 def write_table(table: dict[str, Any], path: Path) -> None:
     """Writes the table in one step, so that a reader never sees half of one."""
+    import tempfile
+
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:

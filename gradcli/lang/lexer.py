@@ -21,9 +21,12 @@ RESERVED = frozenset(
     ["if", "elif", "else", "while", "for", "in", "break", "continue", "return", "fn", "and", "or", "not", "true", "false", "none"]
 )
 
-_LETTER = r"A-Za-z_\x80-\U0010ffff"
+# Letters are all that no other token uses; `_normalized` looks closer. Written by what they are not, because Python
+# compiles classes of many characters slowly.
+_LETTER = r"[^\x00-@\[-^`{-\x7f]"
+_LETTER_OR_DIGIT = r"[^\x00-/:-@\[-^`{-\x7f]"
 _DIGITS = r"[0-9]++(?:_[0-9]++)*+"
-_NUMBER = rf"(?:{_DIGITS}(?:\.(?:{_DIGITS})?+)?+|\.{_DIGITS})(?:[eE][+-]?{_DIGITS})?+[jJ]?+(?![0-9{_LETTER}])"
+_NUMBER = rf"(?:{_DIGITS}(?:\.(?:{_DIGITS})?+)?+|\.{_DIGITS})(?:[eE][+-]?{_DIGITS})?+[jJ]?+(?!{_LETTER_OR_DIGIT})"
 _BLANK = r"(?:[ \t]|\\\r?\n)"
 _SIGNS = [
     *["...", "**=", "//=", ":+=", ":-="],  # longer ones first
@@ -33,7 +36,7 @@ _SIGNS = [
 
 _TOKEN = re.compile(
     rf"""(?:[ \t]++|\#[^\n]*+|\\\r?\n)*+          # blanks, comments, joined lines
-    (?:([{_LETTER}][0-9{_LETTER}]*+)              # 1 a word
+    (?:({_LETTER}{_LETTER_OR_DIGIT}*+)              # 1 a word
     |({_NUMBER})                                  # 2 a number
     |("(?:[^"\\\n]++|\\.)*+")                     # 3 a string
     |({"|".join(map(re.escape, _SIGNS))})         # 4 a sign
@@ -62,8 +65,8 @@ _BLOCK_FOLLOWS = _OPERAND_ENDS | {"record", "pause", "else of a statement"}
 _STATEMENT_FOLLOWS = frozenset(["_END", "{"])
 
 # Words that are keywords only as the first word of a statement, with what must follow them there.
-_NAME_FOLLOWS = re.compile(rf"{_BLANK}++(?!(?:{'|'.join(sorted(RESERVED))})\b)[{_LETTER}]")
-_FILE_FOLLOWS = re.compile(rf'{_BLANK}*+(?:"|(?<=[ \t\n])(?!(?:{"|".join(sorted(RESERVED))})\b)[{_LETTER}])')
+_NAME_FOLLOWS = re.compile(rf"{_BLANK}++(?!(?:{'|'.join(sorted(RESERVED))})\b){_LETTER}")
+_FILE_FOLLOWS = re.compile(rf'{_BLANK}*+(?:"|(?<=[ \t\n])(?!(?:{"|".join(sorted(RESERVED))})\b){_LETTER})')
 _BRACE_FOLLOWS = re.compile(rf"{_BLANK}*+\{{")
 _FN_FOLLOWS = re.compile(rf"{_BLANK}++fn\b")
 _STRING_FOLLOWS = re.compile(rf'{_BLANK}*+"')
