@@ -21,10 +21,13 @@ INT_MIN, INT_MAX = -(2**63), 2**63 - 1
 
 
 class Backend:
-    """An array module, and what the engine needs of it beyond the array API."""
+    """An array module, and what the engine needs of it beyond the array API.
 
-    def __init__(self, name: str, module: str, special: str) -> None:
-        self.name, self._module, self._special = name, module, special
+    `chunk` is how many elements of an elementwise computation fit into the cache at a time; 0 to take arrays whole.
+    """
+
+    def __init__(self, name: str, module: str, special: str, chunk: int) -> None:
+        self.name, self._module, self._special, self.chunk = name, module, special, chunk
         self._functions: dict[Op, Callable[..., Any]] = {}
 
     @property
@@ -111,10 +114,23 @@ def _module(name: str) -> Any:
     module = importlib.import_module(name)
     if name == "numpy":
         module.seterr(all="ignore")  # until `ieee` restores it
+        _keep_freed_memory()
     return module
 
 
-CPU = Backend("cpu", "numpy", "scipy.special")
+def _keep_freed_memory() -> None:
+    """Asks the C library (glibc) to keep freed arrays for the next ones: fresh memory costs more than what is done with it."""
+    import ctypes
+
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (OSError, AttributeError):
+        return  # another C library, with other ways
+    mallopt(-3, 2**25)  # M_MMAP_THRESHOLD: arrays up to 32 MB (the largest it takes) come from the heap
+    mallopt(-1, 2**30)  # M_TRIM_THRESHOLD: up to 1 GB stays there
+
+
+CPU = Backend("cpu", "numpy", "scipy.special", chunk=16_384)
 
 
 @cache
@@ -138,7 +154,7 @@ def backend_for(device: str) -> Backend:
     if number >= count:
         raise GradcliError(Diagnostic("E501", f"no device `{device}`: there are {count}", help="devices count from `cuda:0`"))
     cupy.cuda.Device(number).use()
-    return Backend("cuda", "cupy", "cupyx.scipy.special")
+    return Backend("cuda", "cupy", "cupyx.scipy.special", chunk=0)
 
 
 # ---- dtypes and shapes -----------------------------------------------------------------------------------------------

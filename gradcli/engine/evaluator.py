@@ -73,6 +73,18 @@ def execute(compiled: Compiled, run: Run) -> list[Any]:
     return frame
 
 
+def release(run: Run, *frames: list[Any]) -> None:
+    """Takes a finished run apart, so that its arrays go at once: frames, functions and the trace refer to each other."""
+    frames += tuple([namespace.frame for namespace in run.imports.values()])
+    run.imports.clear()
+    run.trace.segment = None
+    for frame in frames:
+        for value in frame:
+            if type(value) is Cell:
+                value.clear()
+        frame.clear()
+
+
 def declared_names(node: program.Program, prefix: str = "") -> list[str]:
     """The names that values from outside may be given for, imported ones under their path."""
     names = [prefix + d.slot.name for d in _declarations(node.body)]

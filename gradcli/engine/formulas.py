@@ -157,7 +157,14 @@ def scalar_pull(op: Op, operands: tuple[int, ...]) -> Callable[..., Any]:
 
 
 def _array_by_name(backend: Backend) -> Callable[[str], Any]:
-    return lambda name: backend.xp.where if name == "where" else array_function(backend, OPS[name])
+    xp = backend.xp
+
+    def where(condition: Any, a: Any, b: Any) -> Any:
+        if type(condition) is bool:  # of scalar operands: no need to look at every element
+            return a if condition else b
+        return xp.where(condition, a, b)
+
+    return lambda name: where if name == "where" else array_function(backend, OPS[name])
 
 
 @cache
@@ -168,7 +175,7 @@ def array_function(backend: Backend, op: Op) -> Callable[..., Any]:
     if op.forward is None:
         return backend.function(op)
     source = _Source(arrays=True)
-    return source.function(_operands(op), source.value(forward_formula(op)), _array_by_name(backend))
+    return _in_chunks(backend, source.function(_operands(op), source.value(forward_formula(op)), _array_by_name(backend)))
 
 
 @cache
@@ -195,7 +202,49 @@ def array_pull(backend: Backend, op: Op, operand: int) -> Callable[..., Any]:
             partial = partial.conjugate()
         return strict_product(xp, g, partial)
 
-    return pull
+    return _in_chunks(backend, pull)
+
+
+def _in_chunks(backend: Backend, function: Callable[..., Any]) -> Callable[..., Any]:
+    """An elementwise function of several steps, taken through large arrays piece by piece.
+
+    The steps' intermediate results then stay in the cache: a pass over memory costs more than most operations do.
+    """
+    xp, chunk = backend.xp, backend.chunk
+    if not chunk:
+        return function
+
+    def call(*operands: Any) -> Any:
+        shape: tuple[int, ...] = ()
+        flat = []
+        for operand in operands:
+            if type(operand) is xp.ndarray:
+                if operand.size < 4 * chunk or (shape and operand.shape != shape):
+                    return function(*operands)
+                shape = operand.shape
+                if not any(operand.strides):
+                    operand = operand[(0,) * operand.ndim]  # one number, broadcast: what `sum` and `mean` send back
+                elif not operand.flags.c_contiguous:
+                    return function(*operands)
+                else:
+                    operand = operand.reshape(-1)
+            flat.append(operand)
+        pieces = [k for k, operand in enumerate(flat) if type(operand) is xp.ndarray]
+        if not pieces:
+            return function(*operands)
+        size = flat[pieces[0]].size
+        result = None
+        for start in range(0, size, chunk):
+            part = flat.copy()
+            for k in pieces:
+                part[k] = flat[k][start : start + chunk]
+            y = function(*part)
+            if result is None:
+                result = xp.empty(size, y.dtype)
+            result[start : start + chunk] = y
+        return result.reshape(shape)  # type: ignore[union-attr]
+
+    return call
 
 
 def strict_product(xp: Any, g: Any, partial: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..ops import OPS
 from .apply import apply
-from .backends import is_complex, shape_of
+from .backends import Backend, is_complex, shape_of
 from .formulas import array_pull, partial_formula, scalar_pull
 from .rules import Language, Value, array_language, replay
 from .run import Run
@@ -106,7 +106,7 @@ class _Sweep:
                     self.found[number] = g
                     owned.discard(number)
                 if type(g) is float and type(y) is float and site.narrow:
-                    pull = site.pull or _compile(site)
+                    pull = site.pull or _compile(self.run.backend, site)
                     c = pull(g, y, a, b)
                     if in1 is None:
                         if in0 in cotangents:
@@ -136,7 +136,7 @@ class _Sweep:
         for k, n in zip(site.operands, numbers, strict=False):
             if marked is None or n in marked:
                 c = array_pull(backend, site.op, k)(g, y, *operands)
-                self.add(n, self._fit(c, operands[k]))
+                self.add(n, self._fit(c, operands[k]), fresh=c is not g)
 
     def _fit(self, c: Any, operand: Any) -> Any:
         """A cotangent summed to its operand's shape, real for a real operand, of its dtype."""
@@ -269,11 +269,13 @@ class _Sweep:
         whole = self.cotangents.setdefault(n, [None] * parts)
         whole[index] = g if whole[index] is None else apply(self.run, self.site.derived(ADD), (whole[index], g))
 
-    def add(self, n: int, c: Any) -> None:
-        """Adds a cotangent to what waits for the record or leaf `n`."""
+    def add(self, n: int, c: Any, fresh: bool = False) -> None:
+        """Adds a cotangent to what waits for the record or leaf `n`; `fresh` if nobody else holds it."""
         old = self.cotangents.get(n)
         if old is None:
             self.cotangents[n] = c
+            if fresh and shape_of(c) and c.base is None:
+                self.owned.add(n)
         elif type(old) is float and type(c) is float:
             self.cotangents[n] = old + c
         elif self.recorded:
@@ -287,8 +289,12 @@ class _Sweep:
                 self.owned.add(n)
 
 
-def _compile(site: Site) -> Any:
-    site.pull = scalar_pull(site.op, site.operands)
+def _compile(backend: Backend, site: Site) -> Any:
+    if site.takes_complex:
+        pull = array_pull(backend, site.op, 0)
+        site.pull = lambda g, y, a, b: backend.settle(pull(g, y, a))
+    else:
+        site.pull = scalar_pull(site.op, site.operands)
     return site.pull
 
 

@@ -16,7 +16,7 @@ from ..engine.derivatives import (
     verify_target,
     zeros_like,
 )
-from ..engine.evaluator import Compiled, compile_program, declared_names, execute
+from ..engine.evaluator import Compiled, compile_program, declared_names, execute, release
 from ..engine.run import Run
 from ..engine.backends import ieee, is_complex, is_inexact, shape_of
 from ..engine.tape import primal
@@ -40,7 +40,9 @@ def evaluate(node: program.Program, inputs: Mapping[str, Any], options: Options,
     verify_inputs(node, inputs, options.ignore_extra)
     compiled = compiled or compile_program(options.settings, node)
     evaluation = Evaluation(node.source.name)
-    for _ in range(options.repeat):
+    for turn in range(options.repeat):
+        if turn:
+            release(run, frame)
         run = Run(options.settings, inputs)
         started = time.perf_counter()
         try:
@@ -65,6 +67,7 @@ def evaluate(node: program.Program, inputs: Mapping[str, Any], options: Options,
             evaluation.diagnostics.append(Diagnostic("E318", message, help="the warning above says why"))
     if options.trace:
         evaluation.trace = dump(run.trace)
+    release(run, frame)
     return evaluation
 
 
