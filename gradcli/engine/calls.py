@@ -45,9 +45,10 @@ def _compile_code(c: Compiler, node: program.Function) -> Code:
     code.template = [None] * FRAME_HEAD + [UNSET] * node.n_slots
     own = set(code.captured)
     code.shared = [k + FRAME_HEAD for k in own_cells(node.body, node.parameters) if k + FRAME_HEAD not in own]
-    declared, c.declared = c.declared, set()  # slots of the top level; a function's are its own
+    outside = c.declared, c.parameters
+    c.declared, c.parameters = set(), {p.slot.index for p in node.parameters}
     code.body = compile_body(c, node.body)
-    c.declared = declared
+    c.declared, c.parameters = outside
     return code
 
 

@@ -18,6 +18,7 @@ class Compiler:
     counts     whether every statement counts against `--max-steps`
     prefix     stands before the names of variables: `other.` in an imported program
     declared   the slots of the top level that are declared: assigning to one may replace a variable
+    parameters  the slots of the function being compiled that are its parameters
     """
 
     def __init__(
@@ -26,6 +27,7 @@ class Compiler:
         self.imports = {} if imports is None else imports
         self.prefix = prefix
         self.declared: set[int] = set()
+        self.parameters: set[int] = set()
         self.settings = settings
         self.keeps_all = keeps_all
         self.slow = keeps_all or settings.dtype != "float64"

@@ -279,6 +279,7 @@ def compile_entry_write(c: Compiler, target: program.EntryTarget) -> Callable[[l
     k, cell = target.slot.index + FRAME_HEAD, target.slot.cell
     steps = [step if isinstance(step, str) else compile_items(c, step) for step in target.path]
     site, name = Site(SETITEM, target.span), target.slot.name
+    is_parameter = target.slot.index in c.parameters
 
     def assign(frame: list[Any], value: Any) -> None:
         path = [step if isinstance(step, str) else step(frame) for step in steps]
@@ -286,6 +287,8 @@ def compile_entry_write(c: Compiler, target: program.EntryTarget) -> Callable[[l
         root = holder[at]
         if root is UNSET:
             frame[0].fail("E307", f"`{name}` has no value yet", target.span, help=f"assign `{name}` before its elements")
+        if is_parameter:
+            root = read(root)  # the function's own from here on; the variable that was passed keeps its state
         array, origin = (root[0], root[1:]) if type(root) is tuple else (root, None)
         if len(path) == 1 and hasattr(array, "ndim"):
             holder[at] = UNSET
