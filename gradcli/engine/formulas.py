@@ -47,6 +47,7 @@ class _Source:
     def __init__(self, arrays: bool) -> None:
         self.arrays = arrays
         self.lines: list[str] = []
+        self.conditions = 0
         self.names: dict[str, Any] = {"inf": float("inf"), "nan": float("nan")}
         self._text: dict[int, str] = {}
         self._keep: list[Formula] = []  # formulas whose id is a key above must stay alive
@@ -81,8 +82,15 @@ class _Source:
             return f"({arguments[0]} {_INFIX[node.kind]} {arguments[1]})"
         if node.kind == "neg":
             return f"(-{arguments[0]})"
-        if node.kind == "where" and not self.arrays:
-            return f"({arguments[1]} if {arguments[0]} else {arguments[2]})"
+        if node.kind == "where":
+            condition, then, otherwise = arguments
+            if not self.arrays:
+                return f"({then} if {condition} else {otherwise})"
+            self.names["where"] = None
+            if len(then) + len(otherwise) < 200:  # of scalar operands the condition is one bool: only one side is computed
+                self.conditions += 1
+                c = f"c{self.conditions}"
+                return f"({then} if ({c} := {condition}) is True else {otherwise} if {c} is False else where({c}, {then}, {otherwise}))"
         self.names[node.kind] = None  # filled in by the caller, who knows the backend
         return f"{node.kind}({', '.join(arguments)})"
 
@@ -157,14 +165,7 @@ def scalar_pull(op: Op, operands: tuple[int, ...]) -> Callable[..., Any]:
 
 
 def _array_by_name(backend: Backend) -> Callable[[str], Any]:
-    xp = backend.xp
-
-    def where(condition: Any, a: Any, b: Any) -> Any:
-        if type(condition) is bool:  # of scalar operands: no need to look at every element
-            return a if condition else b
-        return xp.where(condition, a, b)
-
-    return lambda name: where if name == "where" else array_function(backend, OPS[name])
+    return lambda name: backend.xp.where if name == "where" else array_function(backend, OPS[name])
 
 
 @cache
