@@ -7,7 +7,7 @@ from typing import Any
 from ..diagnostics import Span
 from ..ops import OPS
 from ..ops.op import Op
-from .apply import apply, plain_array
+from .apply import apply, plain_array, to_array
 from .backends import count, dtype_name, is_complex, is_inexact, shape_of
 from .reverse import sweep
 from .run import Run
@@ -162,20 +162,22 @@ def jvp(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> A
         cotangents = gradients(run, [(traced[0], u)], flat, recorded=True)
         seeds = []
         for g, source, direction in zip(cotangents, flat, along, strict=True):
-            seeds += _seeds(run, [g], g, direction, site) if type(g) is tuple else []
-            _verify_shape(run, source, direction, site)
+            tangent_of_source = _direction(run, source, direction, site)
+            seeds += _seeds(run, [g], g, tangent_of_source, site) if type(g) is tuple else []
         (result,) = gradients(run, seeds, [u], recorded=True)
         return zeros_like(run, value) if result is None else result
 
     return map_structure(tangent, target)
 
 
-def _verify_shape(run: Run, source: Any, direction: Any, site: Site) -> None:
-    inner = primal(read(direction))
-    shape = (len(inner),) if type(inner) is List else shape_of(inner)
-    if len(shape) != len(shape_of(primal(read(source)))):
-        ours, theirs = show_shape(shape_of(primal(read(source)))), show_shape(shape)
-        run.fail("E314", f"the vector has shape {theirs}, the source {ours}", site.span, help="they must be equal")
+def _direction(run: Run, source: Any, direction: Any, site: Site) -> Any:
+    """What goes along a source: of its shape."""
+    direction = to_array(run, site, direction) if type(direction) is List else direction
+    ours, theirs = shape_of(primal(read(source))), shape_of(primal(read(direction)))
+    if ours != theirs:
+        message = f"the vector has shape {show_shape(theirs)}, the source {show_shape(ours)}"
+        run.fail("E314", message, site.span, help="they must be equal")
+    return direction
 
 
 def hvp(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> Any:
