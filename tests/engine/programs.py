@@ -1,0 +1,48 @@
+"""Programs as these tests write them: a text in, values or the one error out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gradcli
+from gradcli.diagnostics import Diagnostic, GradcliError
+from gradcli.engine.evaluator import compile_program, execute
+from gradcli.engine.run import Run
+from gradcli.tasks.evaluation import Evaluation, Options
+
+
+def evaluate(source: str, inputs: dict[str, Any] | None = None, **options: Any) -> Evaluation:
+    """Runs a program and fails the test where one of its expectations does."""
+    evaluation = gradcli.load(source=source).with_options(**options).run(inputs or {})
+    assert [(e.line, e.message) for e in evaluation.expectations if not e.passed] == []
+    return evaluation
+
+
+def outputs(source: str, inputs: dict[str, Any] | None = None, **options: Any) -> dict[str, Any]:
+    return evaluate(source, inputs, **{"grad": False, **options}).outputs
+
+
+def value(source: str, inputs: dict[str, Any] | None = None, **options: Any) -> Any:
+    """The only output of a program."""
+    (only,) = outputs(source, inputs, **options).values()
+    return only
+
+
+def failure(source: str, inputs: dict[str, Any] | None = None, **options: Any) -> Diagnostic:
+    """The first error of a program that must fail."""
+    try:
+        evaluation = gradcli.load(source=source).with_options(**options).run(inputs or {})
+    except GradcliError as error:
+        return error.diagnostics[0]
+    raise AssertionError(f"no error; the outputs are {evaluation.outputs}")
+
+
+def warnings(source: str, **options: Any) -> list[Diagnostic]:
+    return evaluate(source, **options).diagnostics
+
+
+def executed(source: str, **options: Any) -> tuple[Run, list[Any]]:
+    """A run and its top-level frame, for tests that look at the trace itself."""
+    settings = Options(**options).settings
+    run = Run(settings, {})
+    return run, execute(compile_program(settings, gradcli.load(source=source)._resolved), run)
