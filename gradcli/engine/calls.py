@@ -67,7 +67,7 @@ def own_cells(body: Any, parameters: tuple[program.FunctionParameter, ...] = ())
             found.update(outer.index for outer, _ in node.captures)
             pending.extend(p.default for p in node.parameters)
         elif isinstance(node, program.Node | program.Argument):
-            pending.extend(getattr(node, name) for name in node.__dataclass_fields__ if name != "span")
+            pending.extend(getattr(node, name) for name in node.FIELDS if name != "span")
         elif isinstance(node, tuple) and not isinstance(node, Span):
             pending.extend(node)
     return found

@@ -169,7 +169,7 @@ def _unexecuted_read(node: Any, name: str, executed: set[int]) -> Span | None:
         elif isinstance(item, program.Node | program.Argument):
             if isinstance(item, program.Statement):
                 ran = id(item) in executed
-            pending += [(getattr(item, field), ran) for field in item.__dataclass_fields__ if field != "span"]
+            pending += [(getattr(item, field), ran) for field in item.FIELDS if field != "span"]
         elif isinstance(item, tuple) and not isinstance(item, Span):
             pending += [(child, ran) for child in reversed(item)]
     return None

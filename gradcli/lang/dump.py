@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
 from typing import Any
 
 from ..diagnostics import Source, Span
+from ..frozen import Frozen
 from ..ops.op import Op
 from .program import Slot
 
@@ -37,20 +37,20 @@ def _lines(tree: Any) -> Iterator[str]:
             continue
         plain: list[str] = []
         nested: list[tuple[int, str, Any]] = []
-        for field in fields(value):
-            item = getattr(value, field.name)
-            if field.name in _HIDDEN or item is None or item == ():
+        for name in value.FIELDS:
+            item = getattr(value, name)
+            if name in _HIDDEN or item is None or item == ():
                 continue
             if _is_plain(item) or (isinstance(item, tuple) and all(map(_is_plain, item))):
-                plain.append(f"{field.name}={_plain(item)}")
+                plain.append(f"{name}={_plain(item)}")
             else:
-                nested.append((level + 1, field.name, item))
+                nested.append((level + 1, name, item))
         yield prefix + " ".join([type(value).__name__, *plain])
         pending.extend(reversed(nested))
 
 
 def _is_plain(value: Any) -> bool:
-    return isinstance(value, Op | Slot | Span | Source) or not (is_dataclass(value) or isinstance(value, tuple | list | dict))
+    return isinstance(value, Op | Slot | Span | Source) or not (isinstance(value, Frozen | tuple | list | dict))
 
 
 def _plain(value: Any) -> str:

@@ -10,14 +10,14 @@ the enclosing frame are handed to a new function value, and into which of its ow
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ..diagnostics import Source, Span
+from ..frozen import field, frozen
 from ..ops.op import Op
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Node:
     span: Span = field(compare=False)
 
@@ -25,7 +25,7 @@ class Node:
 # ---- names ---------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Slot:
     """Where a name lives in its frame. `cell`: the slot holds a box shared with inner functions."""
 
@@ -37,14 +37,14 @@ class Slot:
 # ---- expressions ---------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Constant(Node):
     """A literal: int, float, complex, bool, str or None. `pi`, `e`, `inf`, `nan` are such literals too."""
 
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Read(Node):
     """The value under a name. `checked`: it may be unassigned on some path, so reading asks."""
 
@@ -52,14 +52,14 @@ class Read(Node):
     checked: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Builtin(Node):
     """A builtin as a value: `f = sin`, `grad(tanh)`."""
 
     op: Op
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Apply(Node):
     """A builtin or operator applied. `operands` follow the signature (None: its default; a variadic op has them all);
     `options` are the static ones, by name. Operators are here too: `a + b` is Apply(OPS["add"], …)."""
@@ -69,7 +69,7 @@ class Apply(Node):
     options: tuple[tuple[str, Expression], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Argument:
     """One argument of a dynamic call; `keyword` is "" for a positional one."""
 
@@ -77,7 +77,7 @@ class Argument:
     keyword: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Call(Node):
     """A call of a value: a function of the program, a builtin under another name, a module, a transform."""
 
@@ -85,7 +85,7 @@ class Call(Node):
     arguments: tuple[Argument, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MethodCall(Node):
     """`receiver.name(…)`. Dicts, modules and tapes use their own member; any other value is the first argument of
     `function` (a name in scope) or else of the builtin `op`; where both are None there is no such function."""
@@ -97,7 +97,7 @@ class MethodCall(Node):
     op: Op | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Member(Node):
     """`object.name` that is not called: `.T`, `.shape`, a key of a dict, a name of an import or module."""
 
@@ -105,19 +105,19 @@ class Member(Node):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Slice(Node):
     start: Expression | None
     stop: Expression | None
     step: Expression | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EllipsisItem(Node):
     """`...` inside an index."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Index(Node):
     """`object[items]`; `none` among the items is a new axis."""
 
@@ -125,18 +125,18 @@ class Index(Node):
     items: tuple[IndexItem, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListDisplay(Node):
     items: tuple[Expression, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DictDisplay(Node):
     keys: tuple[str, ...]
     values: tuple[Expression, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Conditional(Node):
     """`then if condition else otherwise`."""
 
@@ -145,7 +145,7 @@ class Conditional(Node):
     otherwise: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Logical(Node):
     """`and` / `or` over two or more operands, left to right, stopping early."""
 
@@ -153,7 +153,7 @@ class Logical(Node):
     operands: tuple[Expression, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Chain(Node):
     """A chained comparison, `a < b <= c`: each operand is evaluated once, and it stops at the first that fails.
     A single comparison is an `Apply`."""
@@ -163,7 +163,7 @@ class Chain(Node):
     spans: tuple[Span, ...] = field(compare=False)  # of each comparison
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FunctionLiteral(Node):
     """`fn(c) = …` as a value, and the value that a `fn` statement binds."""
 
@@ -180,14 +180,14 @@ IndexItem = Expression | Slice | EllipsisItem
 # ---- functions -----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FunctionParameter:
     slot: Slot
     default: Expression | None  # evaluated in the enclosing frame, when the function value is made
     span: Span = field(compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Function(Node):
     """A function's code. `name` is "" for an anonymous one. `captures`: (slot in the enclosing frame, own slot), both
     cells. `self_slot` is where the function itself is found when its body calls it by name (no cycle through a cell)."""
@@ -203,12 +203,12 @@ class Function(Node):
 # ---- assignment targets ----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NameTarget(Node):
     slot: Slot
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EntryTarget(Node):
     """`a[i]`, `d.k`, `a[i][j].k` on a local name: `path` holds the indices and keys from the name outwards.
     A str step is a key (`.k` and `["k"]` alike); a tuple step is an index."""
@@ -217,7 +217,7 @@ class EntryTarget(Node):
     path: tuple[str | tuple[IndexItem, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListTarget(Node):
     """`a, b = …` and `[a, [b, c]] = …`."""
 
@@ -230,7 +230,7 @@ Target = NameTarget | EntryTarget | ListTarget
 # ---- statements ------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TypeSpec(Node):
     """`float[n, 2]`: a dtype name, and sizes (int, a name, or None for `_`); shape None is a scalar, `...` any shape."""
 
@@ -238,7 +238,7 @@ class TypeSpec(Node):
     shape: tuple[int | str | None, ...] | Any | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Domain(Node):
     """`in (low, high)`: the open interval that random points and plots use."""
 
@@ -246,7 +246,7 @@ class Domain(Node):
     high: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Declare(Node):
     kind: Literal["var", "frozen", "const"]
     slot: Slot
@@ -255,13 +255,13 @@ class Declare(Node):
     domain: Domain | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Assign(Node):
     target: Target
     value: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Augment(Node):
     """`target op= value`; the target's indices are evaluated once."""
 
@@ -270,7 +270,7 @@ class Augment(Node):
     value: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Update(Node):
     """`variable := value`, or with `op` `:+=` and `:-=`. `variable` is evaluated to a variable; where it is an `Index`
     whose object is itself a variable (`x[i] := v`), one element of that variable's state is updated: decided when it runs."""
@@ -280,26 +280,26 @@ class Update(Node):
     op: Op | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Evaluate(Node):
     """An expression that stands as a statement."""
 
     value: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class If(Node):
     branches: tuple[tuple[Expression, tuple[Statement, ...]], ...]
     otherwise: tuple[Statement, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class While(Node):
     condition: Expression
     body: tuple[Statement, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class For(Node):
     """`for target in iterable`. `for v, g in zip(a, b)` has a ListTarget."""
 
@@ -308,34 +308,34 @@ class For(Node):
     body: tuple[Statement, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Break(Node):
     pass
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Continue(Node):
     pass
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Return(Node):
     value: Expression | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Print(Node):
     items: tuple[Expression, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Output(Node):
     """`output a, name = b`: (name or the expression's text, expression)."""
 
     items: tuple[tuple[str, Expression], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Expect(Node):
     """`expect condition`, or with `close_to` `expect condition ~= close_to within (…)`."""
 
@@ -344,7 +344,7 @@ class Expect(Node):
     options: tuple[tuple[str, Expression], ...] = ()  # rtol, atol
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ExpectError(Node):
     """`expect error "…" { … }`. `found` holds what the resolver found in the block, which counts as its failure."""
 
@@ -353,7 +353,7 @@ class ExpectError(Node):
     found: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Import(Node):
     """`import "other.tg" as other`: runs `program` once, and binds its top-level names as members of `slot`."""
 
@@ -370,7 +370,7 @@ Statement = (
 # ---- the whole -------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Program(Node):
     """A resolved program.
 

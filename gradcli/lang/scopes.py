@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from . import program, syntax
@@ -247,7 +247,7 @@ _UNREAD = frozenset([syntax.Backward])  # not resolved yet, so its names don't c
 
 def _child_fields(kind: type[syntax.Node]) -> tuple[str, ...]:
     leaves = ("span", "depth", "name_span")
-    return tuple(f.name for f in fields(kind) if f.name not in leaves and f.type != "str")
+    return tuple(name for name, spec in kind.SPECS.items() if name not in leaves and spec.type != "str")
 
 
 _CHILD_FIELDS: dict[type, tuple[str, ...]] = {

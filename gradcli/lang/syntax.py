@@ -1,4 +1,4 @@
-"""The syntax tree: what the text says, one frozen dataclass a construct, each with its span.
+"""The syntax tree: what the text says, one frozen record a construct, each with its span.
 
 Spans are left out of comparisons, so two spellings of one program are equal. Long chains are flat (`a + b + c` is one
 `Arithmetic`), so that nothing that walks the tree needs a deep stack. `depth` is the height of the tree below a node;
@@ -8,15 +8,15 @@ known to be small.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal
 
 from ..diagnostics import Span
+from ..frozen import field, frozen
 
 MAX_DEPTH = 400
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Node:
     span: Span = field(compare=False, repr=False)
     depth: int = field(default=1, compare=False, repr=False)
@@ -25,12 +25,12 @@ class Node:
 # ---- expressions ---------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Name(Node):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Number(Node):
     """A number. `text` is how it was written; `type` tells 3 from 3.0."""
 
@@ -39,19 +39,19 @@ class Number(Node):
     text: str = field(compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class String(Node):
     value: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Word(Node):
     """`true`, `false` or `none`."""
 
     value: bool | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListDisplay(Node):
     """`[a, b]`. `bare`: written without brackets, beside an assignment sign or after `return`."""
 
@@ -59,18 +59,18 @@ class ListDisplay(Node):
     bare: bool = field(default=False, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Entry(Node):
     key: str
     value: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DictDisplay(Node):
     entries: tuple[Entry, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Member(Node):
     """`object.name`."""
 
@@ -79,7 +79,7 @@ class Member(Node):
     name_span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Argument(Node):
     """One argument of a call; `keyword` is "" for a positional one."""
 
@@ -87,43 +87,43 @@ class Argument(Node):
     keyword: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Call(Node):
     callee: Expression
     arguments: tuple[Argument, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Slice(Node):
     start: Expression | None
     stop: Expression | None
     step: Expression | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EllipsisItem(Node):
     """`...` in an index."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Index(Node):
     object: Expression
     items: tuple[IndexItem, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unary(Node):
     sign: Literal["+", "-", "not"]
     operand: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Power(Node):
     base: Expression
     exponent: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Arithmetic(Node):
     """A chain of signs of one precedence, left to right: `a + b - c`, or `a * b @ c`."""
 
@@ -131,7 +131,7 @@ class Arithmetic(Node):
     signs: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Comparison(Node):
     """`a < b <= c`."""
 
@@ -139,13 +139,13 @@ class Comparison(Node):
     signs: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Logical(Node):
     sign: Literal["and", "or"]
     operands: tuple[Expression, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Conditional(Node):
     """`then if condition else otherwise`."""
 
@@ -154,20 +154,20 @@ class Conditional(Node):
     otherwise: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Parameter(Node):
     name: Name
     default: Expression | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Block(Node):
     """`{ … }`."""
 
     statements: tuple[Statement, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Function(Node):
     """An anonymous function: `fn(c) = EXPR` or `fn(c) { … }`."""
 
@@ -185,7 +185,7 @@ IndexItem = Expression | Slice | EllipsisItem
 # ---- statements ------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TypeSpec(Node):
     """`float[n, 2]`. A size is a number, a name, or None for `_`; `shape` is None for a scalar, "..." for any shape."""
 
@@ -193,7 +193,7 @@ class TypeSpec(Node):
     shape: tuple[int | str | None, ...] | Literal["..."] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Domain(Node):
     """`in (low, high)`."""
 
@@ -201,7 +201,7 @@ class Domain(Node):
     high: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Declare(Node):
     kind: Literal["var", "frozen", "const"]
     name: Name
@@ -210,7 +210,7 @@ class Declare(Node):
     domain: Domain | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Assign(Node):
     """`target = value`; the target is a name, an element, a member, or a list of these."""
 
@@ -218,7 +218,7 @@ class Assign(Node):
     value: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Augment(Node):
     """`target += value`; `sign` is the operator without its `=`."""
 
@@ -227,7 +227,7 @@ class Augment(Node):
     value: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Update(Node):
     """`variable := value`; `sign` is "", "+" or "-"."""
 
@@ -236,54 +236,54 @@ class Update(Node):
     value: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Evaluate(Node):
     """An expression as a statement."""
 
     value: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Branch(Node):
     condition: Expression
     body: Block
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class If(Node):
     branches: tuple[Branch, ...]
     otherwise: Block | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class While(Node):
     condition: Expression
     body: Block
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class For(Node):
     names: tuple[Name, ...]
     iterable: Expression
     body: Block
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Break(Node):
     pass
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Continue(Node):
     pass
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Return(Node):
     value: Expression | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rule(Node):
     """`backward (dy) { … }` after a function's body."""
 
@@ -291,7 +291,7 @@ class Rule(Node):
     body: Block
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Define(Node):
     """`fn f(x) = EXPR`, `fn f(x) { … }` with or without a `backward` rule, and `opaque fn`."""
 
@@ -302,7 +302,7 @@ class Define(Node):
     opaque: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Backward(Node):
     """`backward f(dy, x) { … }`: registers the rule of an opaque function."""
 
@@ -311,12 +311,12 @@ class Backward(Node):
     body: Block
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Print(Node):
     items: tuple[Expression, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Output(Node):
     """`output a, b`, or with a `name` `output z = EXPR`."""
 
@@ -324,7 +324,7 @@ class Output(Node):
     name: Name | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Expect(Node):
     """`expect value`, or `expect value ~= close_to within (…)`."""
 
@@ -333,13 +333,13 @@ class Expect(Node):
     options: tuple[Argument, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ExpectError(Node):
     message: str
     body: Block
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Import(Node):
     """`import "file.tg" as alias`, or of the library `import nn as alias`."""
 
@@ -348,29 +348,29 @@ class Import(Node):
     alias: Name
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tape(Node):
     name: Name
     options: tuple[Argument, ...]
     body: Block
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Watch(Node):
     items: tuple[Expression, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pause(Node):
     body: Block
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Record(Node):
     body: Block
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModuleDefinition(Node):
     name: Name
     parameters: tuple[Parameter, ...]
@@ -383,7 +383,7 @@ Statement = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Module(Node):
     """A whole source. It is an expression file when it is one expression and nothing else."""
 

@@ -34,10 +34,10 @@ def nodes(tree: Any, kind: type) -> Iterator[Any]:
     if isinstance(tree, tuple):
         for item in tree:
             yield from nodes(item, kind)
-    elif hasattr(tree, "__dataclass_fields__") and not isinstance(tree, Source):
+    elif hasattr(tree, "FIELDS") and not isinstance(tree, Source):
         if isinstance(tree, kind):
             yield tree
-        for name in tree.__dataclass_fields__:
+        for name in tree.FIELDS:
             if name not in ("span", "source", "op"):
                 yield from nodes(getattr(tree, name), kind)
 
