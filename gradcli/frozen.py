@@ -63,13 +63,12 @@ def frozen(cls: _Class) -> _Class: ...
 def frozen(*, kw_only: bool) -> Callable[[_Class], _Class]: ...
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def frozen(cls: Any = None, *, kw_only: bool = False) -> Any:
-    """Makes a class of annotated names a frozen record. `kw_only`: its own fields are given by keyword."""
+    """Makes a subclass of `Frozen` with annotated names a record. `kw_only`: its own fields are given by keyword."""
     return _make(cls, kw_only) if cls is not None else lambda cls: _make(cls, kw_only)
 
 
-def _make(cls: type, kw_only: bool) -> type:
-    bases = tuple(Frozen if base is object else base for base in cls.__bases__)
-    specs: dict[str, _Field] = dict(bases[0].SPECS)
+def _make(cls: type[Frozen], kw_only: bool) -> type[Frozen]:
+    specs: dict[str, _Field] = dict(cls.SPECS)
     namespace = {k: v for k, v in cls.__dict__.items() if k not in ("__dict__", "__weakref__")}
     own = dict(namespace.get("__annotations__", ()))
     for name, annotation in own.items():
@@ -79,7 +78,7 @@ def _make(cls: type, kw_only: bool) -> type:
         specs[name] = spec
     namespace.update(__slots__=tuple(own), SPECS=specs, FIELDS=tuple(specs), __init__=_first_init)
     namespace["__match_args__"] = tuple(name for name, spec in specs.items() if not spec.kw_only)
-    return type(cls.__name__, bases, namespace)
+    return type(cls.__name__, cls.__bases__, namespace)
 
 
 def _first_init(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -97,7 +96,7 @@ def _write_init(cls: Any) -> Callable[..., None]:
     names: dict[str, Any] = {f"set_{n}": getattr(cls, n).__set__ for n in cls.SPECS}
     names.update({f"default_{n}": s.default for n, s in cls.SPECS.items()})
     body = "".join(f"    set_{n}(self, {n})\n" for n in cls.SPECS) or "    pass\n"
-    exec(compile(f"def __init__({', '.join(parameters)}):\n{body}", f"<{cls.__name__}>", "exec"), names)  # noqa: S102
+    exec(compile(f"def __init__({', '.join(parameters)}):\n{body}", f"<{cls.__name__}>", "exec"), names)
     init: Callable[..., None] = names["__init__"]
     return init
 

@@ -8,7 +8,7 @@ operations (`expressions.py`) do the same for floats alone, and come here for ev
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 from ..ops import OPS
 from ..ops.op import Op, OpError
@@ -155,7 +155,8 @@ def _nested(value: List, fail: Callable[[str, str], Any]) -> list[Any]:
 
 def _has_traced(items: list[Any]) -> bool:
     return any(
-        type(i) is tuple or (type(i) is Variable and type(i.box) is tuple) or (type(i) is List and _has_traced(i.items)) for i in items
+        type(i) is tuple or (type(i) is Variable and type(i.box) is tuple) or (type(i) is List and _has_traced(i.items))
+        for i in items
     )
 
 
@@ -190,7 +191,7 @@ def elementwise(run: Run, site: Site, primals: list[Any]) -> Any:
         run.fail("E301", f"`{op.infix or op.name}` isn't defined for {' and '.join(map(describe, primals))}", site.span)
 
 
-def _fail_broadcast(run: Run, site: Site, primals: list[Any]) -> None:
+def _fail_broadcast(run: Run, site: Site, primals: list[Any]) -> NoReturn:
     shapes = [show_shape(shape_of(p)) for p in primals]
     op = site.op
     label = f"left is {shapes[0]}, right is {shapes[1]}" if len(shapes) == 2 else f"the shapes are {', '.join(shapes)}"
@@ -215,7 +216,7 @@ def _integers(run: Run, site: Site, op: Op, primals: list[Any]) -> Any:
     return run.integer(y, op.infix or op.name, site.span) if type(y) is int else run.real(y)
 
 
-def _fail_division(run: Run, site: Site) -> None:
+def _fail_division(run: Run, site: Site) -> NoReturn:
     name = site.op.infix or site.op.name
     run.fail("E306", f"int division by zero in `{name}`", site.span, help="with floats, `1.0 / 0.0` is inf")
 
@@ -263,7 +264,9 @@ def structural(run: Run, site: Site, primals: list[Any], options: Mapping[str, A
     options = _with_context(run, op, options)
     try:
         if op.result_shape is not None:
-            shape = op.result_shape(*map(shape_of, primals), **{k: v for k, v in options.items() if k not in ("dtype", "generator")})
+            shape = op.result_shape(
+                *map(shape_of, primals), **{k: v for k, v in options.items() if k not in ("dtype", "generator")}
+            )
             run.verify_allocation(8 * count(tuple(shape)), f"an array of shape {show_shape(tuple(shape))}", site.span)
         y = op.compute(xp, *primals, **options)  # type: ignore[misc]
         if op.integers == "keep" and getattr(y, "dtype", None) is not None and y.dtype.kind == "i":

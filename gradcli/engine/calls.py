@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -14,8 +13,8 @@ from . import builtins, indexing
 from .apply import apply
 from .compiler import Closure, Compiler
 from .run import MAX_DEPTH, Run
-from .tape import Site, primal
-from .values import FRAME_HEAD, UNSET, Cell, Code, Function, List, Namespace, describe, plain, read
+from .tape import Site
+from .values import FRAME_HEAD, UNSET, Cell, Code, Function, List, Namespace, describe, plain
 
 # ---- functions of the program ------------------------------------------------------------------------------------------
 
@@ -208,13 +207,14 @@ def compile_structural(c: Compiler, node: program.Apply, site: Site, operands: l
 
     options = [(name, compile_expression(c, value)) for name, value in node.options]
     parameters = node.op.signature.operands
-    fixed: list[Closure] = []
-    for k, operand in enumerate(operands):
-        default = parameters[k].default if k < len(parameters) else None
-        fixed.append(operand if operand is not None else lambda frame, default=default: default)
+    fixed = [_default(parameters[k].default) if operand is None else operand for k, operand in enumerate(operands)]
     return lambda frame: run_op(
         frame[0], site, [operand(frame) for operand in fixed], {name: value(frame) for name, value in options}
     )  # fmt: skip
+
+
+def _default(value: Any) -> Closure:
+    return lambda frame: value
 
 
 def compile_engine_call(c: Compiler, node: program.Apply) -> Closure:
@@ -270,4 +270,3 @@ def compile_method_call(c: Compiler, node: program.MethodCall) -> Closure:
 _CALL = Op("call", "*arguments", "A call of a function.", internal=True, engine=True)
 
 sys.setrecursionlimit(max(sys.getrecursionlimit(), 100 * MAX_DEPTH))
-

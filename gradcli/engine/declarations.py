@@ -63,7 +63,8 @@ def _own(run: Run, value: Any, node: program.Declare) -> Any:
 def _holds_things(value: List) -> bool:
     """Whether a list holds anything but numbers, so that it stays a list (of variables, strings, …)."""
     return any(
-        type(i) in (Variable, str, dict) or i is None or callable(i) or (type(i) is List and _holds_things(i)) for i in value.items
+        type(i) in (Variable, str, dict) or i is None or callable(i) or (type(i) is List and _holds_things(i))
+        for i in value.items
     )
 
 
@@ -180,7 +181,7 @@ def compile_update(c: Compiler, node: program.Update) -> Callable[[list[Any]], N
     def update(frame: list[Any]) -> None:
         run = frame[0]
         index: Any = None
-        variable = UNSET
+        variable: Any = UNSET
         if owner is not None and items is not None:
             holder = owner(frame)
             if type(holder) is Variable:

@@ -11,7 +11,7 @@ from .apply import apply, plain_array, to_array
 from .backends import count, dtype_name, is_complex, is_inexact, shape_of
 from .reverse import sweep
 from .run import Run
-from .tape import STRIDE, KeepingTrace, Site, Traced, primal, reachable
+from .tape import STRIDE, Site, Traced, primal, reachable
 from .values import Function, List, Variable, describe, leaves, map_structure, read, show_shape
 
 STACK, RESHAPE, ADD, DETACH = OPS["stack"], OPS["reshape"], OPS["add"], OPS["detach"]

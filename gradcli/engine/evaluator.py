@@ -33,7 +33,11 @@ class Compiled:
 
 
 def compile_program(
-    settings: Settings, node: program.Program, keeps_all: bool = False, imports: dict[int, Compiled] | None = None, prefix: str = ""
+    settings: Settings,
+    node: program.Program,
+    keeps_all: bool = False,
+    imports: dict[int, Compiled] | None = None,
+    prefix: str = "",
 ) -> Compiled:
     """Compiles a program; `imports` holds the imported ones compiled already, by identity."""
     c = Compiler(settings, keeps_all, imports, prefix)

@@ -10,14 +10,13 @@ from collections.abc import Callable
 from typing import Any
 
 from ..lang import program
-from ..ops import OPS
 from . import calls, indexing, scalar_closures
 from .apply import apply
 from .backends import shape_of
 from .compiler import Closure, Compiler
 from .formulas import scalar_function
-from .scalars import FAST
 from .scalar_closures import Operand
+from .scalars import FAST
 from .tape import KeepingTrace, Site, primal
 from .values import FRAME_HEAD, UNSET, List, Variable, describe, read
 
@@ -30,7 +29,9 @@ def compile_expression(c: Compiler, node: program.Expression) -> Closure:
 def compile_value(c: Compiler, node: program.Expression) -> Closure:
     """The same, but a variable is read: for operands, conditions and everything that wants its value."""
     closure = compile_expression(c, node)
-    if not isinstance(node, program.Read | program.Call | program.MethodCall | program.Member | program.Index | program.Conditional):
+    if not isinstance(
+        node, program.Read | program.Call | program.MethodCall | program.Member | program.Index | program.Conditional
+    ):
         return closure
     if _is_slot(node):
         k = node.slot.index + FRAME_HEAD  # type: ignore[union-attr]
@@ -75,7 +76,9 @@ def _read(c: Compiler, node: program.Read) -> Closure:
     k, name, span = node.slot.index + FRAME_HEAD, node.slot.name, node.span
 
     def unassigned(frame: list[Any]) -> Any:
-        frame[0].fail("E307", f"`{name}` has no value yet", span, help="no statement that assigns it has been executed on this path")
+        frame[0].fail(
+            "E307", f"`{name}` has no value yet", span, help="no statement that assigns it has been executed on this path"
+        )
 
     if node.slot.cell:
 

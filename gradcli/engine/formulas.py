@@ -90,14 +90,15 @@ class _Source:
             if len(then) + len(otherwise) < 200:  # of scalar operands the condition is one bool: only one side is computed
                 self.conditions += 1
                 c = f"c{self.conditions}"
-                return f"({then} if ({c} := {condition}) is True else {otherwise} if {c} is False else where({c}, {then}, {otherwise}))"
+                both = f"where({c}, {then}, {otherwise})"
+                return f"({then} if ({c} := {condition}) is True else {otherwise} if {c} is False else {both})"
         self.names[node.kind] = None  # filled in by the caller, who knows the backend
         return f"{node.kind}({', '.join(arguments)})"
 
     def function(self, parameters: str, result: str, lookup: Callable[[str], Any]) -> Callable[..., Any]:
         names = {name: lookup(name) if value is None else value for name, value in self.names.items()}
         body = "".join(f"    {line}\n" for line in self.lines)
-        exec(compile(f"def f({parameters}):\n{body}    return {result}\n", "<formula>", "exec"), names)  # noqa: S102
+        exec(compile(f"def f({parameters}):\n{body}    return {result}\n", "<formula>", "exec"), names)
         function: Callable[..., Any] = names["f"]
         return function
 
@@ -256,5 +257,3 @@ def strict_product(xp: Any, g: Any, partial: Any) -> Any:
     if not xp.isfinite(total):
         product = xp.where(g == 0, 0.0, product)
     return product
-
-

@@ -88,7 +88,12 @@ def _fail_index(run: Run, container: Any, index: tuple[Any, ...], span: Span) ->
                 f"the shape is {show_shape(shape)}", "indices count from 0; negative ones from the end",
             )  # fmt: skip
         if hasattr(i, "dtype") and i.dtype.kind == "i" and i.size and not bool(((i >= -shape[axis]) & (i < shape[axis])).all()):
-            run.fail("E303", f"an index is out of range for axis {axis} of size {shape[axis]}", span, f"the shape is {show_shape(shape)}")
+            run.fail(
+                "E303",
+                f"an index is out of range for axis {axis} of size {shape[axis]}",
+                span,
+                f"the shape is {show_shape(shape)}",
+            )
         if hasattr(i, "dtype") and i.dtype.kind == "b" and i.shape != shape[axis : axis + i.ndim]:
             run.fail("E303", f"a mask of shape {show_shape(i.shape)} doesn't fit an array of shape {show_shape(shape)}", span)
         axis += i.ndim if hasattr(i, "dtype") and i.dtype.kind == "b" else 1
@@ -113,7 +118,13 @@ def compile_index(c: Compiler, node: program.Index) -> Closure:
         if type(x) is Variable:
             x = x.box
         array = x[0] if type(x) is tuple else x
-        if len(index) == 1 and type(index[0]) is int and hasattr(array, "ndim") and array.ndim == 1 and array.dtype.char in "dl?D":
+        if (
+            len(index) == 1
+            and type(index[0]) is int
+            and hasattr(array, "ndim")
+            and array.ndim == 1
+            and array.dtype.char in "dl?D"
+        ):
             try:
                 y = array.item(index[0])
             except IndexError:
@@ -137,7 +148,9 @@ def read_index(run: Run, site: Site, x: Any, index: tuple[Any, ...]) -> Any:
     if type(container) is dict:
         key = index[0]
         if len(index) != 1 or type(key) is not str:
-            run.fail("E303", f"a dict is read by key, and this is {describe(key)}", site.span, help='write `d.name` or `d["name"]`')
+            run.fail(
+                "E303", f"a dict is read by key, and this is {describe(key)}", site.span, help='write `d.name` or `d["name"]`'
+            )
         return dict_item(run, container, key, site.span)
     if any(type(i) is str for i in index):
         run.fail("E303", f"a string is no index of {describe(container)}", site.span)
@@ -236,11 +249,10 @@ def write(run: Run, site: Site, array: Any, origin: Any, index: tuple[Any, ...],
     if not (type(x) in (float, int, bool, complex) or hasattr(x, "dtype")):
         run.fail("E301", f"an element of an array can't be {describe(x)}", site.span, help="arrays hold numbers only")
     kind = dtype_name(x)
-    if array.dtype.kind in "bi" and kind.startswith(("float", "complex")) or (array.dtype.kind == "f" and kind == "complex128"):
-        run.fail(
-            "E312", f"a {kind} doesn't fit into an element of an array of {array.dtype}", site.span,
-            help=f"make the array of {'complex128' if kind == 'complex128' else 'floats'}: `a = {'complex128' if kind == 'complex128' else 'float64'}(a)`",
-        )  # fmt: skip
+    if (array.dtype.kind in "bi" and kind.startswith(("float", "complex"))) or (array.dtype.kind == "f" and kind == "complex128"):
+        wider = "complex128" if kind == "complex128" else "float64"
+        message = f"a {kind} doesn't fit into an element of an array of {array.dtype}"
+        run.fail("E312", message, site.span, help=f"make it an array of {wider}: `a = {wider}(a)`")
     if any(type(i) is str for i in index):
         run.fail("E303", f"a string is no index of {describe(array)}", site.span)
     y = array if owned else array.copy()
@@ -250,7 +262,11 @@ def write(run: Run, site: Site, array: Any, origin: Any, index: tuple[Any, ...],
         _fail_index(run, array, index, site.span)
     except (ValueError, TypeError):
         target = shape_of(array[index])
-        run.fail("E302", f"a value of shape {show_shape(shape_of(x))} doesn't fit into elements of shape {show_shape(target)}", site.span)
+        run.fail(
+            "E302",
+            f"a value of shape {show_shape(shape_of(x))} doesn't fit into elements of shape {show_shape(target)}",
+            site.span,
+        )
     active = tuple([k for k, v in enumerate((origin, value)) if type(v) is tuple])
     if not active:
         return y
@@ -314,6 +330,8 @@ def compile_entry_read(c: Compiler, target: program.EntryTarget) -> Closure:
 
     def read_entry(frame: list[Any]) -> Any:
         value = frame[k][0] if cell else frame[k]
+        if value is UNSET:
+            frame[0].fail("E307", f"`{target.slot.name}` has no value yet", target.span)
         for step in steps:
             if isinstance(step, str):
                 value = member(frame[0], value, step, target.span)
@@ -330,7 +348,7 @@ def replace(run: Run, site: Site, container: Any, path: list[Any], value: Any, n
     if type(container) is Variable:
         run.fail("E312", f"`{name}` holds a variable", site.span, help="update its state with `:=`")
     if type(container) is List:
-        if isinstance(step, str) or len(step) != 1 and not isinstance(step[0], int) or type(step[0]) is not int:
+        if isinstance(step, str) or (len(step) != 1 and not isinstance(step[0], int)) or type(step[0]) is not int:
             run.fail("E303", "an entry of a list is named by an int", site.span)
         i, rest = step[0], ([step[1:], *rest] if len(step) > 1 else rest)
         old = _list_item(run, container, (i,), site.span)

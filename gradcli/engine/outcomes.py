@@ -45,7 +45,7 @@ def compile_expect(c: Compiler, node: program.Expect) -> Callable[[list[Any]], N
 
 
 def compare(run: Run, a: Any, b: Any, rtol: float, atol: float) -> str:
-    """What is wrong with `a ~= b`: equal shapes and |a - b| <= atol + rtol |b| in each element, nan equal to nan; "" if nothing."""
+    """What is wrong with `a ~= b`, "" if nothing: equal shapes, |a - b| <= atol + rtol |b| in each element, nan equal to nan."""
     x, y = plain(a), plain(b)
     if isinstance(x, list) and isinstance(y, list) and len(x) == len(y):
         messages = [compare(run, p, q, rtol, atol) for p, q in zip(x, y, strict=True)]

@@ -25,7 +25,9 @@ class Reason(NamedTuple):
     help: str
 
 
-def explain(run: Run, node: program.Program, target: Any, target_name: str, source: Any, source_name: str, span: Span | None) -> Diagnostic:
+def explain(
+    run: Run, node: program.Program, target: Any, target_name: str, source: Any, source_name: str, span: Span | None
+) -> Diagnostic:
     """The warning about one unconnected gradient; `span` is where it was asked for, if in the program."""
     reason = find(run, node, target, source, source_name)
     code = "W202" if reason.code in ("integer", "string") and not _is_differentiable(source) else "W201"
@@ -140,7 +142,9 @@ class _Reached:
 def _break_at(site: Site) -> Reason:
     op = site.op
     if op.name in ("detach", "stop_gradient"):
-        return Reason("detached", f"the chain is cut by `{op.name}`", site.span, f"leave out `{op.name}` to let gradients through")
+        return Reason(
+            "detached", f"the chain is cut by `{op.name}`", site.span, f"leave out `{op.name}` to let gradients through"
+        )
     if carries(op, 1.0):
         return Reason("integer", f"`{op.infix or op.name}` gives ints here, and only floats are differentiable", site.span, "")
     if op.integers == "bool" or op.category == "logic":

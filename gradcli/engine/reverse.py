@@ -198,7 +198,15 @@ class _Sweep:
     # ---- structural rules, in both readings ----------------------------------------------------------------------------
 
     def _structural(
-        self, site: Site, operands: Any, options: Any, numbers: tuple[int, ...], g: Any, y: Any, number: int, segment: Segment | None = None
+        self,
+        site: Site,
+        operands: Any,
+        options: Any,
+        numbers: tuple[int, ...],
+        g: Any,
+        y: Any,
+        number: int,
+        segment: Segment | None = None,
     ) -> None:
         run, op = self.run, site.op
         self.site = site
@@ -208,7 +216,9 @@ class _Sweep:
         if type(options) is tuple:  # element reads and writes keep their index as it is
             options = {"index": options}
         if segment is None and op.accumulate is not None:
-            self._accumulate(op.accumulate, array_language(run.backend, run.settings.dtype), numbers[0], g, y, operands[0], options)
+            self._accumulate(
+                op.accumulate, array_language(run.backend, run.settings.dtype), numbers[0], g, y, operands[0], options
+            )
             return
         if segment is None:
             m: Any = array_language(run.backend, run.settings.dtype)

@@ -49,7 +49,7 @@ class Value:
         return dtype_name(primal(self.v))
 
     @property
-    def T(self) -> Value:
+    def T(self) -> Value:  # noqa: N802 (the name that arrays give it)
         result: Value = self.m.transpose(self)
         return result
 

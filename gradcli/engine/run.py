@@ -106,12 +106,9 @@ class Run:
         if limit is None:
             limit = self._free_memory = self._free_memory or _free_memory()
         if n_bytes > limit:
-            self.fail(
-                "E405",
-                f"{what} would take {show_bytes(n_bytes)}, and {show_bytes(limit)} are {'allowed' if self.settings.max_memory else 'free'}",
-                span,
-                help="make it smaller" + (", or raise --max-memory" if self.settings.max_memory else ""),
-            )
+            word, help = ("allowed", ", or raise --max-memory") if self.settings.max_memory else ("free", "")
+            message = f"{what} would take {show_bytes(n_bytes)}, and {show_bytes(limit)} are {word}"
+            self.fail("E405", message, span, help="make it smaller" + help)
 
 
 def show_bytes(n: int) -> str:

@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from .apply import apply
+from .backends import INT_MAX, INT_MIN
 from .compiler import Closure
 from .scalars import FAST
 from .tape import STRIDE, Site
@@ -90,7 +91,7 @@ def _binary_factory(op: str, left: str, right: str) -> Callable[..., Closure]:
     b_is_number = "True" if right in ("float", "int") else "type(b) is float or type(b) is int"
     on_ints = otherwise
     if op in _EXACT_ON_INTS:
-        on_ints = f"y = {compute('a', 'b')}\n            return y if -0x8000000000000000 <= y <= 0x7fffffffffffffff else run_op(frame[0], site, (a, b))"
+        on_ints = f"y = {compute('a', 'b')}\n            return y if INT_MIN <= y <= INT_MAX else run_op(frame[0], site, (a, b))"
     record = _RECORD.format(
         other="if m is not None and b[2] is not segment:\n        segment.reads(b[2])", record="(active, n, m, x1, x2, y)"
     )
@@ -158,8 +159,8 @@ def closure(frame):
 
 def _factory(parameters: str, body: str) -> Callable[..., Closure]:
     indented = "".join(f"    {line}\n" for line in body.splitlines())
-    names: dict[str, Any] = {"Variable": Variable}
-    exec(compile(f"def make({parameters}):\n{indented}    return closure\n", "<scalar closure>", "exec"), names)  # noqa: S102
+    names: dict[str, Any] = {"Variable": Variable, "INT_MIN": INT_MIN, "INT_MAX": INT_MAX}
+    exec(compile(f"def make({parameters}):\n{indented}    return closure\n", "<scalar closure>", "exec"), names)
     make: Callable[..., Closure] = names["make"]
     return make
 

@@ -93,7 +93,9 @@ def compile_target(c: Compiler, target: program.Target) -> Setter:
     def unpack(frame: list[Any], value: Any) -> None:
         items = list(builtins.iterate(frame[0], value, target.span))
         if len(items) != len(setters):
-            frame[0].fail("E315", f"{len(items)} values for {len(setters)} names", target.span, f"the right side is {describe(value)}")
+            frame[0].fail(
+                "E315", f"{len(items)} values for {len(setters)} names", target.span, f"the right side is {describe(value)}"
+            )
         for setter, item in zip(setters, items, strict=True):
             setter(frame, item)
 
@@ -305,4 +307,3 @@ _COMPILE: dict[type, Callable[[Compiler, Any], Statement]] = {
     program.ExpectError: _expect_error,
     program.Import: _import,
 }
-

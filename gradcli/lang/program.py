@@ -13,12 +13,12 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from ..diagnostics import Source, Span
-from ..frozen import field, frozen
+from ..frozen import Frozen, field, frozen
 from ..ops.op import Op
 
 
 @frozen(kw_only=True)
-class Node:
+class Node(Frozen):
     span: Span = field(compare=False)
 
 
@@ -26,7 +26,7 @@ class Node:
 
 
 @frozen
-class Slot:
+class Slot(Frozen):
     """Where a name lives in its frame. `cell`: the slot holds a box shared with inner functions."""
 
     index: int
@@ -70,7 +70,7 @@ class Apply(Node):
 
 
 @frozen
-class Argument:
+class Argument(Frozen):
     """One argument of a dynamic call; `keyword` is "" for a positional one."""
 
     value: Expression
@@ -181,7 +181,7 @@ IndexItem = Expression | Slice | EllipsisItem
 
 
 @frozen
-class FunctionParameter:
+class FunctionParameter(Frozen):
     slot: Slot
     default: Expression | None  # evaluated in the enclosing frame, when the function value is made
     span: Span = field(compare=False)

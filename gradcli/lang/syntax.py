@@ -11,13 +11,13 @@ from __future__ import annotations
 from typing import Literal
 
 from ..diagnostics import Span
-from ..frozen import field, frozen
+from ..frozen import Frozen, field, frozen
 
 MAX_DEPTH = 400
 
 
 @frozen(kw_only=True)
-class Node:
+class Node(Frozen):
     span: Span = field(compare=False, repr=False)
     depth: int = field(default=1, compare=False, repr=False)
 

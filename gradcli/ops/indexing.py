@@ -17,7 +17,7 @@ def _getitem(xp: Any, x: Any, index: Any) -> Any:
 
 def _is_unique(index: Any) -> bool:
     """Whether the index names no element twice: without int arrays (or lists) it can't."""
-    return all(getattr(i, "dtype", bool) == bool for i in index)
+    return all(not hasattr(i, "dtype") or i.dtype.kind == "b" for i in index)
 
 
 def _setitem(xp: Any, x: Any, value: Any, index: Any, inplace: bool = False) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..diagnostics import Diagnostic, GradcliError, Source, did_you_mean
 from ..engine import reasons
+from ..engine.backends import ieee, is_complex, is_inexact, shape_of
 from ..engine.derivatives import (
     contains_derivative,
     differentiable,
@@ -18,7 +19,6 @@ from ..engine.derivatives import (
 )
 from ..engine.evaluator import Compiled, compile_program, declared_names, execute, release
 from ..engine.run import Run
-from ..engine.backends import ieee, is_complex, is_inexact, shape_of
 from ..engine.tape import primal
 from ..engine.tracing import dump
 from ..engine.values import FRAME_HEAD, UNSET, Variable, leaves, plain, read
@@ -40,9 +40,7 @@ def evaluate(node: program.Program, inputs: Mapping[str, Any], options: Options,
     verify_inputs(node, inputs, options.ignore_extra)
     compiled = compiled or compile_program(options.settings, node)
     evaluation = Evaluation(node.source.name)
-    for turn in range(options.repeat):
-        if turn:
-            release(run, frame)
+    while True:
         run = Run(options.settings, inputs)
         started = time.perf_counter()
         try:
@@ -57,6 +55,9 @@ def evaluate(node: program.Program, inputs: Mapping[str, Any], options: Options,
             evaluation.diagnostics += error.diagnostics
             return evaluation
         evaluation.timings.append(time.perf_counter() - started)
+        if len(evaluation.timings) >= options.repeat:
+            break
+        release(run, frame)
     _collect(evaluation, run)
     answer.fill(evaluation)
     if run.unconnected or answer.missing:
@@ -102,12 +103,10 @@ def verify_inputs(node: program.Program, inputs: Mapping[str, Any], ignore_extra
     unknown = [] if ignore_extra else [name for name in inputs if name not in known]
     if unknown:
         names = ", ".join(f"`{n}`" for n in known[:12]) or "nothing"
-        raise GradcliError(*[
-            Diagnostic(
-                "E003", f"the program declares no `{name}`", help=did_you_mean(name, known) or f"it declares {names}; --ignore-extra skips others"
-            )
-            for name in unknown
-        ])  # fmt: skip
+        otherwise = f"it declares {names}; --ignore-extra skips others"
+        raise GradcliError(
+            *[Diagnostic("E003", f"the program declares no `{n}`", help=did_you_mean(n, known) or otherwise) for n in unknown]
+        )
 
 
 def _is_from_outside(error: GradcliError) -> bool:
@@ -224,7 +223,9 @@ def _result_values(node: program.Program, run: Run, frame: list[Any]) -> dict[st
 # ---- why -------------------------------------------------------------------------------------------------------------
 
 
-def _explain(node: program.Program, inputs: Mapping[str, Any], options: Options, answer: _Answer, in_program: bool) -> list[Diagnostic]:
+def _explain(
+    node: program.Program, inputs: Mapping[str, Any], options: Options, answer: _Answer, in_program: bool
+) -> list[Diagnostic]:
     """The reasons of missing gradients, from a second run that keeps everything, muted and within a budget of steps."""
     budget = min(EXPLAIN_STEPS, options.max_steps or EXPLAIN_STEPS)
     settings = options.with_changes(max_steps=budget).settings
@@ -233,10 +234,9 @@ def _explain(node: program.Program, inputs: Mapping[str, Any], options: Options,
         frame = execute(compile_program(settings, node, keeps_all=True), run)
         again = _Answer(node, run, frame, options)
     except GradcliError:
-        return [
-            Diagnostic("W201", f"no gradient of `{of}` with respect to `{by}`", help="the program is too long to say why", reason="unknown")
-            for of, by in answer.missing
-        ]
+        unsaid = "the program is too long to say why"
+        pairs = [f"no gradient of `{of}` with respect to `{by}`" for of, by in answer.missing]
+        return [Diagnostic("W201", message, help=unsaid, reason="unknown") for message in pairs]
     found: list[Diagnostic] = []
     for target, source, span, name in run.unconnected if in_program else []:
         source_name = name or (source.name if type(source) is Variable else "")
@@ -250,5 +250,3 @@ def _explain(node: program.Program, inputs: Mapping[str, Any], options: Options,
         else:
             found.append(reasons.explain(run, node, target, of, source, by, None))
     return list(dict.fromkeys(found))
-
-
