@@ -14,6 +14,7 @@ engine      how it runs: programs become closures; the trace, and the sweeps ove
 lang        what a program means: text to syntax tree to resolved program, and every error that can be known before running
 ops         what functions exist: one table, one entry a function, with its derivative
 diagnostics what errors and warnings are made of, and how one is drawn; codes.py explains each
+frozen      records that are cheap to define, for the trees
 
 An evaluation goes `Source -> lang.parse -> lang.resolve -> engine -> tasks.evaluate -> Evaluation -> report -> stdout`,
 and `gradcli eval --show ast|program|trace` prints what lies between.
