@@ -200,6 +200,12 @@ _LIMITS = {
         "Check that it ends; turn it into a loop.",
         "fn f(n) { return f(n + 1) }\ny = f(0)",
     ),
+    "E407": Code(
+        "lists nested too deep",
+        "Lists and dicts nest at most 200 deep.",
+        "Collect with `append`, or in an array.",
+        "l = [1.0]\nfor i in range(1000) { l = [l] }\nprint l",
+    ),
 }
 
 _OTHER = {

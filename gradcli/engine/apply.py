@@ -17,7 +17,7 @@ from .backends import INT_MAX, broadcast_shapes, checked_int, count, is_inexact,
 from .formulas import array_function, rule_reads, scalar_function
 from .run import Run
 from .tape import Site, blank
-from .values import List, Variable, describe, show_shape
+from .values import List, Variable, deeper, describe, show_shape
 
 _SCALARS = frozenset((float, int, bool))
 _INTEGERS = frozenset((int, bool))
@@ -117,7 +117,7 @@ def _operand(run: Run, site: Site, value: Any) -> Any:
 def to_array(run: Run, site: Site, value: List) -> Any:
     """A list of numbers (nested lists: of rows) as an array, by stacking; gradients flow into its elements."""
     items = value.items
-    if _has_traced(items):
+    if _has_traced(items, 0):
         stack = Site(STACK, site.span, (), site.of)
         return apply(run, stack, tuple([to_array(run, site, i) if type(i) is List else i for i in items]), {"axis": 0})
     return plain_array(run, value, lambda message, help: run.fail("E302", message, site.span, help=help))
@@ -153,11 +153,13 @@ def _nested(value: List, fail: Callable[[str, str], Any]) -> list[Any]:
     return nested
 
 
-def _has_traced(items: list[Any]) -> bool:
-    return any(
-        type(i) is tuple or (type(i) is Variable and type(i.box) is tuple) or (type(i) is List and _has_traced(i.items))
-        for i in items
-    )
+def _has_traced(items: list[Any], depth: int) -> bool:
+    for item in items:
+        if type(item) is tuple or (type(item) is Variable and type(item.box) is tuple):
+            return True
+        if type(item) is List and _has_traced(item.items, deeper(depth)):
+            return True
+    return False
 
 
 # ---- elementwise -----------------------------------------------------------------------------------------------------

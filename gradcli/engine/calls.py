@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from typing import Any
 
@@ -268,5 +267,3 @@ def compile_method_call(c: Compiler, node: program.MethodCall) -> Closure:
 
 
 _CALL = Op("call", "*arguments", "A call of a function.", internal=True, engine=True)
-
-sys.setrecursionlimit(max(sys.getrecursionlimit(), 100 * MAX_DEPTH))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import gc
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from ..lang import program
 from .backends import ieee
 from .calls import own_cells
 from .compiler import Compiler
-from .run import Run, Settings
+from .run import MAX_DEPTH, Run, Settings
 from .statements import Statement, compile_block
 from .values import FRAME_HEAD, UNSET, Cell, Namespace
 
@@ -42,7 +45,8 @@ def compile_program(
     """Compiles a program; `imports` holds the imported ones compiled already, by identity."""
     c = Compiler(settings, keeps_all, imports, prefix)
     c.declared = {s.slot.index for s in _declarations(node.body)}
-    return Compiled(node, compile_block(c, node.body))
+    with deep_stack():
+        return Compiled(node, compile_block(c, node.body))
 
 
 def _declarations(body: Any) -> list[program.Declare]:
@@ -59,13 +63,28 @@ def _declarations(body: Any) -> list[program.Declare]:
     return found
 
 
+@contextmanager
+def deep_stack() -> Iterator[None]:
+    """Room for `MAX_DEPTH` calls of a program inside each other, of some thirty Python frames each, and for deep expressions.
+
+    Python's own functions don't use the C stack when they call each other, so the limit may be high; but C code that
+    recurses relies on it, so it is restored.
+    """
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, 50 * MAX_DEPTH))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)
+
+
 def execute(compiled: Compiled, run: Run) -> list[Any]:
     """Executes a program in a fresh run; returns the top-level frame. Raises GradcliError; the run holds what came before."""
     frame = compiled.frame(run)
     enabled = gc.isenabled()
     gc.disable()  # nothing here makes cycles, and a long trace would be searched again and again
     try:
-        with ieee():
+        with ieee(), deep_stack():
             compiled.block(frame)
     except RecursionError:
         run.fail("E406", "the program nests calls too deep", compiled.program.span)

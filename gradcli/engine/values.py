@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from ..diagnostics import Span
+from ..diagnostics import Diagnostic, GradcliError, Span
 from ..ops.op import Op
 from .backends import dtype_name, is_inexact, shape_of
 from .tape import KeepingTrace, primal
@@ -159,13 +159,25 @@ def read(value: Any) -> Any:
     return value.box if type(value) is Variable else value
 
 
-def plain(value: Any) -> Any:
+MAX_NESTING = 200  # of lists and dicts
+
+
+def deeper(depth: int) -> int:
+    """One level further into lists and dicts. Raises GradcliError (E407) where they nest too deep."""
+    if depth >= MAX_NESTING:
+        raise GradcliError(Diagnostic("E407", f"lists and dicts nest deeper than {MAX_NESTING}"))
+    return depth + 1
+
+
+def plain(value: Any, depth: int = 0) -> Any:
     """The value without variables and traces, through lists and dicts: lists become Python lists."""
     value = primal(read(value))
     if type(value) is List:
-        return [plain(item) for item in value]
+        depth = deeper(depth)
+        return [plain(item, depth) for item in value]
     if type(value) is dict:
-        return {key: plain(item) for key, item in value.items()}
+        depth = deeper(depth)
+        return {key: plain(item, depth) for key, item in value.items()}
     return value
 
 
@@ -194,7 +206,7 @@ def show_shape(shape: tuple[int, ...]) -> str:
     return f"({shape[0]},)" if len(shape) == 1 else f"({', '.join(map(str, shape))})"
 
 
-def show(value: Any) -> str:
+def show(value: Any, depth: int = 0) -> str:
     """The value as `print` shows it: numbers as Python writes them, arrays as NumPy does, `true`, `none`."""
     value = primal(read(value))
     kind = type(value)
@@ -205,9 +217,11 @@ def show(value: Any) -> str:
     if value is None:
         return "none"
     if kind is List:
-        return f"[{', '.join(map(_show_item, value))}]"
+        depth = deeper(depth)
+        return f"[{', '.join([_show_item(item, depth) for item in value])}]"
     if kind is dict:
-        return "{" + ", ".join(f"{key}: {_show_item(item)}" for key, item in value.items()) + "}"
+        depth = deeper(depth)
+        return "{" + ", ".join([f"{key}: {_show_item(item, depth)}" for key, item in value.items()]) + "}"
     if kind is complex:
         return str(value).strip("()")
     if isinstance(value, Function | Op | Namespace):
@@ -215,27 +229,27 @@ def show(value: Any) -> str:
     return str(value)
 
 
-def _show_item(value: Any) -> str:
+def _show_item(value: Any, depth: int) -> str:
     value = primal(read(value))
-    return f'"{value}"' if type(value) is str else show(value)
+    return f'"{value}"' if type(value) is str else show(value, depth)
 
 
-def leaves(value: Any) -> Iterator[Any]:
+def leaves(value: Any, depth: int = 0) -> Iterator[Any]:
     """The values in any nesting of lists and dicts, in order."""
     if type(value) is List:
         for item in value:
-            yield from leaves(item)
+            yield from leaves(item, deeper(depth))
     elif type(value) is dict:
         for item in value.values():
-            yield from leaves(item)
+            yield from leaves(item, deeper(depth))
     else:
         yield value
 
 
-def map_structure(function: Callable[[Any], Any], value: Any) -> Any:
+def map_structure(function: Callable[[Any], Any], value: Any, depth: int = 0) -> Any:
     """The same nesting of lists and dicts, with `function` of each value."""
     if type(value) is List:
-        return List([map_structure(function, item) for item in value])
+        return List([map_structure(function, item, deeper(depth)) for item in value])
     if type(value) is dict:
-        return {key: map_structure(function, item) for key, item in value.items()}
+        return {key: map_structure(function, item, deeper(depth)) for key, item in value.items()}
     return function(value)

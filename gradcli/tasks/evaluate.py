@@ -21,8 +21,9 @@ from ..engine.evaluator import Compiled, compile_program, declared_names, execut
 from ..engine.run import Run
 from ..engine.tape import primal
 from ..engine.tracing import dump
-from ..engine.values import FRAME_HEAD, UNSET, Variable, leaves, plain, read
+from ..engine.values import FRAME_HEAD, UNSET, Function, Variable, describe, leaves, plain, read
 from ..lang import program
+from ..ops.op import Op
 from .evaluation import Evaluation, Options
 
 EXPLAIN_STEPS = 200_000  # statements that the second run, for the reasons, may take
@@ -87,7 +88,12 @@ def constant(text: str, name: str) -> Any:
             raise GradcliError(Diagnostic("E005", f"the value given for `{name}` isn't a constant: {text[:80]}"))
         run = Run(Options(max_steps=1000, max_memory=2**30).settings, {})
         frame = execute(compile_program(run.settings, node), run)
-        return plain(_result_values(node, run, frame)["result"])
+        value = plain(_result_values(node, run, frame)["result"])
+        if isinstance(value, Function | Op):
+            raise GradcliError(
+                Diagnostic("E005", f"the value given for `{name}` is {describe(value)}", help="give a number or a list")
+            )
+        return value
     except GradcliError as error:
         if error.diagnostics[0].code == "E005":
             raise
