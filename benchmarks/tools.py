@@ -1,0 +1,72 @@
+"""What several workloads do: run a gradcli program, and measure memory."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tracemalloc
+from collections.abc import Mapping
+from typing import Any
+
+import gradcli
+from gradcli.engine.evaluator import compile_program, execute
+from gradcli.engine.run import Run, Settings
+
+from .workload import Contender, Task
+
+
+def contender(source: str, inputs: Mapping[str, Any], by: tuple[str, ...], name: str = "gradcli", **facts: Any) -> Contender:
+    """gradcli on a program with one output: its value, and the gradients `by` these variables."""
+
+    def prepare() -> Task:
+        program = gradcli.load(source=source).with_options(wrt=by)
+
+        def task() -> list[Any]:
+            answer = program.run(inputs)
+            (value,), (row,) = answer.outputs.values(), answer.gradients.values()
+            return [value, *row.values()]
+
+        return task
+
+    return Contender(name, prepare, **facts)
+
+
+def executed(source: str, inputs: Mapping[str, Any]) -> tuple[Run, Any]:
+    """A finished run, with its trace, and its frame, which keeps the values alive that keep the trace alive."""
+    settings = Settings()
+    run = Run(settings, inputs)
+    frame = execute(compile_program(settings, gradcli.load(source=source)._resolved), run)
+    return run, frame
+
+
+def bytes_per_record(source: str, inputs: Mapping[str, Any]) -> float:
+    """How much memory a record of the trace takes, with the numbers that it keeps."""
+    executed(source, inputs)  # imports and caches, which aren't counted
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        run, frame = executed(source, inputs)
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert frame
+    return (after - before) / run.trace.number
+
+
+def peak_memory(source: str, inputs: Mapping[str, Any]) -> int:
+    """The peak resident memory, in bytes, of a process of its own that evaluates a program with its gradients."""
+    command = [sys.executable, "-c", _PEAK, source, repr(dict(inputs))]
+    return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+# The kernel's own figure, as `ru_maxrss` begins with what the parent process had.
+_PEAK = """
+import ast, resource, sys
+import gradcli
+gradcli.load(source=sys.argv[1]).run(ast.literal_eval(sys.argv[2]))
+try:
+    with open("/proc/self/status") as lines:
+        print(next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM")))
+except OSError:
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024))
+"""
