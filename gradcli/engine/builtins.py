@@ -21,11 +21,9 @@ GETITEM = OPS["getitem"]
 def iterate(run: Run, value: Any, span: Span) -> Iterator[Any]:
     """What `for` takes from a value: elements of a list, rows of an array, keys of a dict."""
     value = read(value)
-    if type(value) is range:
-        return iter(value)
     inner = primal(value)
     if type(inner) is List:
-        return iter(inner.items)
+        return iter(inner)
     if type(inner) is dict:
         return iter(list(inner))
     if shape_of(inner):

@@ -7,6 +7,7 @@ dicts are Python's, dicts and lists being never changed once made. A traced numb
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import Diagnostic, GradcliError, Span
@@ -59,7 +60,7 @@ class List:
         return self._length
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self.items)
+        return islice(self._buffer, self._length)  # the buffer may grow while somebody goes through it
 
     def __getitem__(self, index: int) -> Any:
         return self.items[index]
