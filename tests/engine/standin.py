@@ -1,0 +1,263 @@
+"""A stand-in for CuPy, made of NumPy: what code for the GPU does is proven on a machine that has none.
+
+Its arrays are no NumPy arrays, and nothing mixes the two: as with CuPy, `asarray` copies to the device, `get` copies back,
+and anything else that is given an array of the other kind raises TypeError. As with CuPy, too, there are no scalars (what
+NumPy gives as a scalar is an array of rank 0), no objects in arrays, and functions on whole arrays take no bare numbers.
+
+`install` puts it under CuPy's names, so that `--device cuda` finds it.
+"""
+
+from __future__ import annotations
+
+import operator
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.special
+
+# What NumPy has and CuPy lacks, of all that one could reach for here.
+ABSENT = {"frompyfunc", "object_", "errstate", "seterr", "vectorize", "ndindex", "nditer", "float128", "longdouble"}
+# Functions that take numbers where others want arrays: making arrays, and what is elementwise there but no ufunc of NumPy's.
+ANYTHING = {"arange", "eye", "full", "linspace", "zeros", "ones", "empty", "result_type", "tile", "real", "imag", "angle", "sinc"}
+
+
+class ndarray:  # noqa: N801
+    """An array on the device: a NumPy array that nobody else may see."""
+
+    __array_ufunc__ = None  # NumPy's arrays leave operators to us, who refuse them
+
+    def __init__(self, host: Any, base: Any = None) -> None:
+        self._host, self.base = host, base
+
+    # ---- between the two ---------------------------------------------------------------------------------------------
+
+    def get(self) -> Any:
+        return self._host.copy()
+
+    def item(self) -> Any:  # of one element only, unlike NumPy's
+        return self._host.item()
+
+    def tolist(self) -> Any:
+        return self._host.tolist()
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        raise TypeError("Implicit conversion to a NumPy array is not allowed. Please use `.get()` to construct one explicitly.")
+
+    def __float__(self) -> float:
+        return float(self._host)
+
+    def __int__(self) -> int:
+        return int(self._host)
+
+    def __index__(self) -> int:
+        return operator.index(self._host)
+
+    def __complex__(self) -> complex:
+        return complex(self._host)
+
+    def __bool__(self) -> bool:
+        return bool(self._host)
+
+    def __len__(self) -> int:
+        return len(self._host)
+
+    def __str__(self) -> str:
+        return str(self._host)
+
+    def __repr__(self) -> str:
+        return f"device {self._host!r}"
+
+    def __hash__(self) -> int:
+        raise TypeError("unhashable type: 'ndarray'")
+
+    # ---- what it is --------------------------------------------------------------------------------------------------
+
+    dtype, shape = property(lambda self: self._host.dtype), property(lambda self: self._host.shape)
+    ndim, size = property(lambda self: self._host.ndim), property(lambda self: self._host.size)
+    strides = property(lambda self: self._host.strides)
+    real, imag = property(lambda self: _of(self._host.real)), property(lambda self: _of(self._host.imag))
+    T = property(lambda self: _of(self._host.T, base=self))
+
+    @property
+    def flags(self) -> Any:  # there is no `writeable`
+        flags = self._host.flags
+        return types.SimpleNamespace(c_contiguous=flags.c_contiguous, f_contiguous=flags.f_contiguous, owndata=flags.owndata)
+
+    # ---- elements ----------------------------------------------------------------------------------------------------
+
+    def __getitem__(self, index: Any) -> ndarray:
+        found = self._host[_host(index)]
+        return _of(found, base=self if getattr(found, "base", None) is not None else None)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._host[_host(index)] = _host(value)
+
+    def __iter__(self) -> Any:
+        return (self[k] for k in range(len(self)))
+
+
+def _method(name: str) -> Callable[..., Any]:
+    def method(self: ndarray, *arguments: Any, **options: Any) -> Any:
+        return _of(getattr(self._host, name)(*_host(arguments), **_host(options)), base=self if name in _VIEWS else None)
+
+    return method
+
+
+def _operator(name: str) -> Callable[..., Any]:
+    def method(self: ndarray, *others: Any) -> Any:
+        return _of(getattr(np.ndarray, name)(self._host, *_host(others)))
+
+    return method
+
+
+def _in_place(name: str) -> Callable[..., Any]:
+    def method(self: ndarray, other: Any) -> ndarray:
+        getattr(np.ndarray, name)(self._host, _host(other))
+        return self
+
+    return method
+
+
+_VIEWS = {"reshape", "ravel", "transpose", "swapaxes", "squeeze"}
+for _name in [*_VIEWS, "sum", "min", "max", "all", "any", "mean", "astype", "copy", "conj", "conjugate", "argmax", "argmin"]:
+    setattr(ndarray, _name, _method(_name))
+for _name in "add sub mul truediv floordiv mod pow matmul and or xor".split():
+    setattr(ndarray, f"__{_name}__", _operator(f"__{_name}__"))
+    setattr(ndarray, f"__r{_name}__", _operator(f"__r{_name}__"))
+    setattr(ndarray, f"__i{_name}__", _in_place(f"__i{_name}__"))
+for _name in "lt le gt ge eq ne neg pos abs invert".split():
+    setattr(ndarray, f"__{_name}__", _operator(f"__{_name}__"))
+
+
+def _of(value: Any, base: Any = None) -> Any:
+    """What NumPy gave, on the device: arrays, scalars as arrays of rank 0, lists and tuples of these."""
+    if isinstance(value, np.ndarray | np.generic):
+        return ndarray(np.asarray(value), base)
+    if isinstance(value, list | tuple):
+        return type(value)(_of(v) for v in value)
+    return value
+
+
+def _host(value: Any) -> Any:
+    """What is on the device, for NumPy; numbers, slices and the like as they are. Raises TypeError for NumPy's arrays."""
+    if isinstance(value, ndarray):
+        return value._host
+    if isinstance(value, np.ndarray):
+        raise TypeError(f"Unsupported type {type(value)}")
+    if isinstance(value, list | tuple):
+        return type(value)(_host(v) for v in value)
+    if isinstance(value, dict):
+        return {k: _host(v) for k, v in value.items()}
+    return value
+
+
+# ---- the module ------------------------------------------------------------------------------------------------------
+
+
+class _Ufunc:
+    """An elementwise function: of arrays on the device and numbers."""
+
+    def __init__(self, ufunc: Any) -> None:
+        self._ufunc = ufunc
+
+    def __call__(self, *operands: Any, **options: Any) -> Any:
+        return _of(np.asarray(self._ufunc(*_host(operands), **_host(options))))
+
+    def at(self, array: ndarray, index: Any, value: Any) -> None:
+        if not isinstance(array, ndarray):
+            raise TypeError(f"Unsupported type {type(array)}")
+        self._ufunc.at(array._host, _host(index), _host(value))
+
+
+def _function(name: str) -> Callable[..., Any]:
+    function = getattr(np, name)
+
+    def call(*operands: Any, **options: Any) -> Any:
+        if name not in ANYTHING and not any(_is_array(o) for o in operands):
+            raise TypeError(f"{name} takes arrays, not {', '.join(type(o).__name__ for o in operands)}")
+        result = _of(function(*_host(operands), **_host(options)))
+        return _with_base(result, operands) if isinstance(result, ndarray) else result
+
+    return call
+
+
+def _with_base(result: ndarray, operands: tuple[Any, ...]) -> ndarray:
+    if result._host.base is not None:
+        result.base = next((o for o in operands if isinstance(o, ndarray)), None)
+    return result
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, ndarray) or (isinstance(value, list | tuple) and bool(value) and all(map(_is_array, value)))
+
+
+def asarray(value: Any, dtype: Any = None) -> ndarray:
+    return value if isinstance(value, ndarray) and dtype in (None, value.dtype) else array(value, dtype)
+
+
+def array(value: Any, dtype: Any = None) -> ndarray:
+    made = np.array(value if isinstance(value, np.ndarray) else _nested(value), dtype=dtype)
+    if made.dtype == object:
+        raise ValueError(f"Unsupported dtype {made.dtype}")
+    return ndarray(made)
+
+
+def _nested(value: Any) -> Any:
+    """Arrays in lists are joined, all of one kind."""
+    if isinstance(value, list | tuple) and any(isinstance(v, np.ndarray) for v in value):
+        if any(isinstance(v, ndarray) for v in value):
+            raise TypeError("arrays of the host and of the device in one list")
+        return value
+    return [_nested(v) for v in value] if isinstance(value, list | tuple) else _host(value)
+
+
+def where(condition: Any, a: Any, b: Any) -> ndarray:
+    return ndarray(np.asarray(np.where(_host(condition.astype("?")), _host(a), _host(b))))
+
+
+def shape(value: Any) -> tuple[int, ...]:
+    return value.shape if isinstance(value, ndarray) else np.shape(value)
+
+
+class _Ogrid:
+    def __getitem__(self, index: Any) -> Any:
+        return _of(np.ogrid[index])
+
+
+class _Module(types.ModuleType):
+    """NumPy's functions by name, wrapped; its types and constants as they are."""
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.__dict__["source"], name)
+        if name.startswith("_") or name in ABSENT:
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        if isinstance(found, type) or not callable(found):
+            return found
+        return _Ufunc(found) if isinstance(found, np.ufunc) else _function(name)
+
+
+def _made(name: str, source: Any, **contents: Any) -> _Module:
+    module = _Module(name)
+    module.__dict__.update(source=source, **contents)
+    return module
+
+
+class _Device:
+    def __init__(self, number: int) -> None:
+        assert number == 0
+
+    def use(self) -> None:
+        pass
+
+
+def modules() -> dict[str, types.ModuleType]:
+    """The stand-in under the names that CuPy's modules are imported by, for `sys.modules`."""
+    runtime = types.SimpleNamespace(getDeviceCount=lambda: 1)
+    cuda = types.SimpleNamespace(runtime=runtime, Device=_Device)
+    cupy = _made(
+        "cupy", np, ndarray=ndarray, asarray=asarray, array=array, where=where, shape=shape, ogrid=_Ogrid(), cuda=cuda, random=None
+    )
+    special = _made("cupyx.scipy.special", scipy.special)
+    return {"cupy": cupy, "cupyx": types.ModuleType("cupyx"), "cupyx.scipy": types.ModuleType("cupyx.scipy"), special.__name__: special}
