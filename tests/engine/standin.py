@@ -2,7 +2,8 @@
 
 Its arrays are no NumPy arrays, and nothing mixes the two: as with CuPy, `asarray` copies to the device, `get` copies back,
 and anything else that is given an array of the other kind raises TypeError. As with CuPy, too, there are no scalars (what
-NumPy gives as a scalar is an array of rank 0), no objects in arrays, and functions on whole arrays take no bare numbers.
+NumPy gives as a scalar is an array of rank 0), no objects in arrays, functions on whole arrays take no bare numbers, and
+arrays of indices are taken modulo the size.
 
 `install` puts it under CuPy's names, so that `--device cuda` finds it.
 """
@@ -88,14 +89,24 @@ class ndarray:  # noqa: N801
     # ---- elements ----------------------------------------------------------------------------------------------------
 
     def __getitem__(self, index: Any) -> ndarray:
-        found = self._host[_host(index)]
+        found = self._host[_wrapped(self, index)]
         return _of(found, base=self if getattr(found, "base", None) is not None else None)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self._host[_host(index)] = _host(value)
+        self._host[_wrapped(self, index)] = _host(value)
 
     def __iter__(self) -> Any:
         return (self[k] for k in range(len(self)))
+
+
+def _wrapped(array: ndarray, index: Any) -> Any:
+    """The index for NumPy. Arrays of ints in it are taken modulo the size: what is out of range is no error here."""
+    index = index if isinstance(index, tuple) else (index,)
+    if any(i is None or i is Ellipsis or getattr(i, "dtype", None) == bool for i in index):
+        return _host(index)
+    return tuple(
+        _host(i) % n if isinstance(i, ndarray) else _host(i) for i, n in zip(index, array.shape + (0,) * len(index), strict=False)
+    )
 
 
 def _method(name: str) -> Callable[..., Any]:
@@ -257,7 +268,21 @@ def modules() -> dict[str, types.ModuleType]:
     runtime = types.SimpleNamespace(getDeviceCount=lambda: 1)
     cuda = types.SimpleNamespace(runtime=runtime, Device=_Device)
     cupy = _made(
-        "cupy", np, ndarray=ndarray, asarray=asarray, array=array, where=where, shape=shape, ogrid=_Ogrid(), cuda=cuda, random=None
+        "cupy",
+        np,
+        ndarray=ndarray,
+        asarray=asarray,
+        array=array,
+        where=where,
+        shape=shape,
+        ogrid=_Ogrid(),
+        cuda=cuda,
+        random=None,
     )
     special = _made("cupyx.scipy.special", scipy.special)
-    return {"cupy": cupy, "cupyx": types.ModuleType("cupyx"), "cupyx.scipy": types.ModuleType("cupyx.scipy"), special.__name__: special}
+    return {
+        "cupy": cupy,
+        "cupyx": types.ModuleType("cupyx"),
+        "cupyx.scipy": types.ModuleType("cupyx.scipy"),
+        special.__name__: special,
+    }

@@ -157,10 +157,10 @@ PROGRAMS = {
     "float32 elements": "var x = float32([1.0, 2.0]); output x[0] * sum(x)",
     "updates": "var w = [1.0, 2.0]; for i in range(3) { w :-= 0.1*grad(sum(w**2), w); w[0] := 0.5 }; output sum(w**2)",
     "second order": "var x = [1.0, 2.0]; f = sum(exp(x)*x[0]); output hessian(f, x); output jacobian(x*x, x)",
-    "random": "var x = 2.0; output x*normal([3]); output permutation(4); output randint(0, 9, [3]); output permutation([1.0, 2.0])",
+    "random": "var x = 2.0; output x*normal([3]); output permutation(4); output randint(0, 9, [3]); output permutation(array([1.0, 2.0]))",
     "special": "var x = [0.1, 2.0]; output gelu(x) + erf(x)",
     "complex": "var x = [0.1, 2.0]; z = x + 2j; output abs(z)*real(z**2)",
-    "printing": 'var x = [1.0, 2.0]; print("x", x, x[0], [x]); output x.T',
+    "printing": 'var x = [1.0, 2.0]; print(x); print([x, x[0]]); print("{x}"); output x.T',
 }
 
 
@@ -193,6 +193,18 @@ def test_inputs_are_moved_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert moved[0] is w
     assert moved[1] is x
     assert type(evaluation.gradients["s"]["w"]) is np.ndarray
+
+
+@pytest.mark.parametrize("statement", ["y = x[[0, 3]]", "y = x[3]", "a = x; a[[0, 3]] = 1.0", "y = x[:, 0]", "y = x[[true]]"])
+def test_an_index_out_of_range_is_an_error_there_too(statement: str) -> None:
+    program = gradcli.load(source=f"const x = [1.0, 2.0, 3.0]\n{statement.replace('; ', chr(10))}")
+    messages = []
+    for name in ("cpu", "cuda"):
+        with pytest.raises(GradcliError) as caught:
+            program.with_options(device=name).run()
+        messages.append(caught.value.diagnostics)
+    assert messages[0] == messages[1]
+    assert messages[0][0].code == "E303"
 
 
 # ---- without a device ------------------------------------------------------------------------------------------------
