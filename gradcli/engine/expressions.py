@@ -186,9 +186,9 @@ def same(a: Any, b: Any, depth: int = 0) -> bool:
     """`==` where it is one bool: of lists, dicts, strings and none."""
     a, b = primal(read(a)), primal(read(b))
     if type(a) is List and type(b) is List:
-        return len(a) == len(b) and all([same(x, y, deeper(depth)) for x, y in zip(a, b, strict=True)])
+        return len(a) == len(b) and all(same(x, y, deeper(depth)) for x, y in zip(a, b, strict=True))
     if type(a) is dict and type(b) is dict:
-        return a.keys() == b.keys() and all([same(a[k], b[k], deeper(depth)) for k in a])
+        return a.keys() == b.keys() and all(same(a[k], b[k], deeper(depth)) for k in a)
     if _is_thing(a) or _is_thing(b):
         return type(a) is type(b) and bool(a == b)
     return shape_of(a) == shape_of(b) and bool((a == b).all() if shape_of(a) else a == b)

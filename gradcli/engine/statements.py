@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from ..diagnostics import GradcliError, render
+from ..diagnostics import GradcliError, Span, render
 from ..lang import program
 from . import builtins, declarations, indexing, outcomes
 from .apply import apply
@@ -55,20 +55,28 @@ def compile_statement(c: Compiler, node: program.Statement) -> Statement:
     statement = _COMPILE[type(node)](c, node)
     if c.keeps_all:
         statement = _noted(statement, id(node))
-    if not c.counts:
-        return statement
+    return _counted(statement, node.span) if c.counts else statement
 
+
+def _counted(statement: Statement, span: Span) -> Statement:
     def counted(frame: list[Any]) -> Completion:
         run = frame[0]
         run.steps += 1
         if run.steps > run.settings.max_steps:
             run.fail(
-                "E403", f"the limit of {run.settings.max_steps} steps is reached", node.span,
+                "E403", f"the limit of {run.settings.max_steps} steps is reached", span,
                 help="a step is one statement executed; raise it with --max-steps",
             )  # fmt: skip
         return statement(frame)
 
     return counted
+
+
+def _loop_body(c: Compiler, node: program.While | program.For) -> Statement:
+    """The body of a loop; an empty one counts as a step, or `while true { }` would never end."""
+    if c.counts and not node.body:
+        return _counted(lambda frame: None, node.span)
+    return compile_block(c, node.body)
 
 
 def _noted(statement: Statement, key: int) -> Statement:
@@ -167,7 +175,7 @@ def _if(c: Compiler, node: program.If) -> Statement:
 
 
 def _while(c: Compiler, node: program.While) -> Statement:
-    condition, body = compile_condition(c, node.condition), compile_block(c, node.body)
+    condition, body = compile_condition(c, node.condition), _loop_body(c, node)
 
     def loop(frame: list[Any]) -> Completion:
         while condition(frame):
@@ -180,13 +188,13 @@ def _while(c: Compiler, node: program.While) -> Statement:
 
 
 def _for(c: Compiler, node: program.For) -> Statement:
-    setter, body, span = compile_target(c, node.target), compile_block(c, node.body), node.iterable.span
+    setter, body = compile_target(c, node.target), _loop_body(c, node)
     sequence = _compile_sequence(c, node.iterable)
     slot = node.target.slot if isinstance(node.target, program.NameTarget) else None
     local = slot.index + FRAME_HEAD if slot and not slot.cell and slot.index not in c.declared else 0
 
     def loop(frame: list[Any]) -> Completion:
-        for item in builtins.iterate(frame[0], sequence(frame), span):
+        for item in sequence(frame):
             if local:
                 frame[local] = item
             else:
@@ -205,7 +213,8 @@ def _compile_sequence(c: Compiler, node: program.Expression) -> Closure:
         lazy, site = builtins.LAZY[node.op.name], Site(node.op, node.span)
         operands = [compile_expression(c, o) for o in node.operands if o is not None]
         return lambda frame: lazy(frame[0], site, [operand(frame) for operand in operands])
-    return compile_value(c, node)
+    value, span = compile_value(c, node), node.span
+    return lambda frame: builtins.iterate(frame[0], value(frame), span)
 
 
 def _return(c: Compiler, node: program.Return) -> Statement:
