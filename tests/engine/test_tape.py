@@ -1,0 +1,175 @@
+"""The trace keeps what can still be asked about, and nothing else."""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+import tracemalloc
+from collections.abc import Callable
+
+import pytest
+
+from gradcli.engine.tape import SEGMENT_RECORDS, Segment
+
+from .programs import executed, outputs
+
+
+def live_segments() -> int:
+    return sum(type(o) is Segment for o in gc.get_objects())
+
+
+@pytest.fixture
+def segments() -> Callable[[], int]:
+    """How many segments live that didn't when the test began. Cycles count: nothing here may wait for the collector."""
+    gc.collect()
+    before = live_segments()
+    return lambda: live_segments() - before
+
+
+# ---- what is recorded ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "x = 1.0; for i in range(3000) { x = x * 1.0001 + sin(x) }",
+        "const c = 2.0; x = zeros(3); for i in range(100) { x[0] += c * i }",
+        "frozen s = 1.0; for i in range(100) { s := s * 1.5; t = s + 1 }",
+        "var n = 3; m = n * 2 + 1",
+        "var x = 2.0; low = 0.0; for i in range(100) { low = low + 0.5 }",
+        "var x = 2.0; y = detach(x) * 3; for i in range(100) { y = y * 1.1 }",
+        "var x = 2.0; for i in range(100) { x := 1.5 }",
+        "var x = 2.0; a = x > 1.0; b = len([x]); c = int64(x)",
+        "var x = 2.0; l = [x, x]; d = {k: x}; z = x; l = append(l, x)",
+    ],
+)
+def test_nothing_active_records_nothing(program: str) -> None:
+    run, _ = executed(program)
+    assert run.trace.number == 0
+
+
+@pytest.mark.parametrize(
+    ("program", "records"),
+    [
+        ("var x = 2.0; y = x**2", 1),
+        ("var x = 2.0; y = x * x + 1.0", 2),
+        ("var x = 2.0; y = 3.0 * 2.0 + x", 1),
+        ("var x = 2.0; for i in range(10) { y = x * i }", 10),
+        ("var x = 2.0; y = x if x > 0 else -x", 0),
+        ("var v = [1.0, 2.0]; y = sum(v * 2.0)", 2),
+    ],
+)
+def test_what_depends_on_a_variable_is_recorded(program: str, records: int) -> None:
+    run, _ = executed(program)
+    assert run.trace.number == records
+
+
+# ---- what is released ------------------------------------------------------------------------------------------------
+
+
+def test_the_history_goes_with_the_last_value(segments: Callable[[], int]) -> None:
+    run, frame = executed(f"var x = 2.0; y = x; for i in range({20 * SEGMENT_RECORDS}) {{ y = y * 1.0001 }}; keep = x * 1.0")
+    assert segments() >= 20
+    frame[:] = []
+    run.outputs.clear()
+    assert segments() <= 3, "the current one, the leaves', and what `keep` stood in"
+    del run, frame
+    gc.collect()  # a trace and its current segment know each other
+    assert segments() == 0
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "y = x**2; x :-= 0.001 * grad(y, x)",
+        "y = x**2; g = grad(y, x); h = grad(g, x); x :-= 0.001 * g / h",
+        pytest.param(
+            "y = x; for k in range(20) { y = sin(y) }; x :-= 0.001 * grad(y, x)",
+            marks=pytest.mark.xfail(reason="a step that crosses from one segment into the next ties them: chains of segments stay"),
+        ),
+        "y = f(x); x :-= 0.001 * grad(y, x)",
+        "v := v + 0.001; y = sum(v**2) * x; v :-= 0.001 * grad(y, v)",
+        "l = []; for k in range(5) { l = append(l, x * k) }; x :-= 0.0001 * grad(sum(l), x)",
+        "a = zeros(4); for k in range(4) { a[k] = x * k }; x :-= 0.0001 * grad(sum(a), x)",
+    ],
+)
+def test_a_training_loop_keeps_no_old_segments(body: str, segments: Callable[[], int]) -> None:
+    run, _ = executed(f"var x = 1.0; var v = [1.0, 2.0]; fn f(a) {{ b = a * 2; return b**2 }}\nfor i in range(2000) {{ {body} }}")
+    assert run.trace.number > SEGMENT_RECORDS
+    assert segments() <= 4
+
+
+def test_memory_of_a_training_loop_is_flat() -> None:
+    """A loop of 5,000 steps takes at its peak what one of 1,000 does."""
+    source = "var x = 2.0; for step in range({}) {{ y = x**2 + sin(x); x :-= 0.01 * grad(y, x) }}"
+    peaks = []
+    for steps in (1000, 5000):
+        outputs(source.format(10))  # what is cached once isn't the loop's
+        gc.collect()
+        tracemalloc.start()
+        try:
+            outputs(source.format(steps))
+            peaks.append(tracemalloc.get_traced_memory()[1])
+        finally:
+            tracemalloc.stop()
+    assert peaks[1] < 1.2 * peaks[0] + 100_000
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "for i in range(30000) { y = x**2 + sin(x); x :-= 1e-6 * grad(y, x) }",
+        "s = 0.0; for i in range(1000000) { s = s * 0.5 + 1.0 }",
+    ],
+    ids=["training", "constants"],
+)
+def test_resident_memory_is_flat(loop: str) -> None:
+    code = f"""
+import resource, gradcli
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+gradcli.load(source="var x = 2.0; for i in range(1000) {{ y = x**2 + sin(x); x :-= 1e-6 * grad(y, x) }}").run()
+before = peak()
+gradcli.load(source={("var x = 2.0; " + loop)!r}).with_options(grad=False).run()
+print((peak() - before) // 1024)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 5  # MB, where a trace of it all would take 25 and more
+
+
+# ---- segments --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [SEGMENT_RECORDS - 2, SEGMENT_RECORDS - 1, SEGMENT_RECORDS, SEGMENT_RECORDS + 1, 3 * SEGMENT_RECORDS])
+def test_sweeps_cross_segments(n: int) -> None:
+    found = outputs(f"""
+        var x = 1.0
+        var z = 3.0
+        early = x * z
+        y = x * 1.0
+        for i in range({n}) {{ y = y + 0.001 * x }}
+        late = y * early
+        a, b = grad(late, [x, z])
+        middle = grad(late, y)
+        first = grad(late, early)
+        h = grad(a, x)
+        output a, b, middle, first, h
+        """)
+    slope = 1 + 0.001 * n
+    expected = {"a": 2 * slope * 3.0, "b": slope, "middle": 3.0, "first": slope, "h": 2 * slope * 3.0}
+    assert found == pytest.approx(expected)
+
+
+def test_a_history_shared_by_many_values_is_kept_while_one_lives() -> None:
+    found = outputs(f"""
+        var x = 2.0
+        base = x**2
+        for i in range({2 * SEGMENT_RECORDS}) {{ t = x * i }}
+        a = base * 3.0
+        for i in range({2 * SEGMENT_RECORDS}) {{ t = x * i }}
+        base = 0.0
+        g = grad(a, x)
+        output g
+        """)
+    assert found["g"] == pytest.approx(12.0)
