@@ -12,28 +12,37 @@ from typing import Any
 
 from ..ops import OPS
 from .apply import apply
-from .backends import Backend, is_complex, shape_of
+from .backends import Backend, is_complex, is_scalar, shape_of
 from .formulas import array_pull, partial_formula, scalar_pull
 from .rules import Language, Value, array_language, replay
 from .run import Run
 from .tape import STRIDE, Blank, KeepingTrace, Segment, Site, Traced, primal, reachable
+from .windows import Window
 
 ADD, NEG, STRICT_MUL, CONJ, REAL = OPS["add"], OPS["neg"], OPS["strict_mul"], OPS["conj"], OPS["real"]
 BLOCK = 64  # records; a sweep over a few of them needn't look at the whole segment
 SUM_TO, PART, SETITEM = OPS["sum_to"], OPS["part"], OPS["setitem"]
 
 
-def sweep(run: Run, seeds: list[tuple[Traced, Any]], wanted: set[int], recorded: bool) -> dict[int, Any]:
+def sweep(
+    run: Run, seeds: list[tuple[Traced, Any]], wanted: set[int], recorded: bool, window: Window | None = None
+) -> dict[int, Any]:
     """The cotangents of the records and leaves in `wanted`, for the targets and their cotangents in `seeds`.
 
-    A number that isn't in the result is unconnected. `recorded` goes through `apply`; else cotangents are primals.
+    `window` is the tape that is asked; the main tape if it is None. A number that isn't in the result is unconnected. `recorded` goes through `apply`; else cotangents are primals.
     Raises GradcliError (E317) where an operation on the way has no gradient registered.
     """
     if not wanted or not seeds:
         return {}
-    segments = reachable([target[2] for target, _ in seeds], min(wanted))
-    # Everything recorded depends on some leaf, so where all leaves are wanted there is nothing to leave out.
-    marked = None if run.trace.watched <= wanted and not run.trace.keeps_all else _mark(segments, wanted)
+    window = window or run.trace.main
+    segments = reachable([target[2] for target, _ in seeds], max(min(wanted), window.first_number()))
+    marked: set[int] | None
+    if not window.sees_all():
+        marked = window.marks(segments, wanted)
+    elif run.trace.watched <= wanted and not run.trace.keeps_all:
+        marked = None  # everything recorded depends on some leaf, and all leaves are wanted
+    else:
+        marked = _mark(segments, wanted)
     if marked is not None and isinstance(run.trace, KeepingTrace):
         marked &= run.trace.active
     pass_ = _Sweep(run, wanted, marked, recorded)
@@ -46,7 +55,7 @@ def sweep(run: Run, seeds: list[tuple[Traced, Any]], wanted: set[int], recorded:
         else:
             pass_.through(segment)
     for number in wanted:  # leaves are never passed, so theirs are still waiting
-        if number in pass_.cotangents:
+        if number in pass_.cotangents and (marked is None or number in marked):
             pass_.found[number] = pass_.cotangents[number]
     return pass_.found
 
@@ -322,8 +331,5 @@ def _sum_to(c: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _as_array(run: Run, value: Any) -> Any:
-    """A value as rules on arrays take it: a Python scalar as NumPy's, whose operators have IEEE's results."""
-    kind = type(value)
-    if kind is float:
-        return run.backend.xp.float64(value)
-    return run.backend.xp.asarray(value)[()] if kind in (int, bool, complex) else value
+    """A value as rules on arrays take it: no scalar of Python's, whose operators raise where IEEE has a result."""
+    return run.backend.scalar(value) if is_scalar(value) else value

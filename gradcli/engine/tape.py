@@ -13,14 +13,15 @@ memory follows the values: when the last value that could be asked about goes, r
 from __future__ import annotations
 
 import itertools
+import weakref
 from typing import Any, TypeAlias
 
 from ..diagnostics import Span
 from ..ops.op import Op
+from .windows import STRIDE, Window
 
 Traced: TypeAlias = "tuple[Any, int, Segment]"
 
-STRIDE = 6
 SEGMENT_RECORDS = 1000
 
 _leaf_numbers = itertools.count(1)
@@ -109,8 +110,11 @@ class Segment:
 
     def reads(self, other: Segment) -> None:
         """Notes that a record here reads a value of `other`, which keeps that history alive."""
-        if other is not self and other is not self.trace.leaves:
-            self.earlier[other] = None
+        if other is not self:
+            other.read_by(self)
+
+    def read_by(self, later: Segment) -> None:
+        later.earlier[self] = None
 
     def holder(self, number: int) -> Segment:
         """The segment that made the value `number`, which a record here reads."""
@@ -124,31 +128,89 @@ class Segment:
         return len(self.records) // STRIDE
 
 
+class Leaf(Segment):
+    """Where a leaf comes from: nowhere. An empty segment, which tells the open tapes when its variable is used."""
+
+    __slots__ = ("owner",)
+
+    def __init__(self, trace: Trace, owner: Any = None) -> None:
+        super().__init__(trace, -(2**62))
+        self.owner = None if owner is None else weakref.ref(owner)  # a variable holds its leaf: no cycle, please
+
+    def read_by(self, later: Segment) -> None:
+        for window in self.trace.windows[1:]:
+            owner = self.owner() if self.owner is not None else None
+            if owner is not None and window.recording and window.sees_leaf(owner.number):
+                window.uses[owner] = None
+
+
 class Trace:
     """The records of one level, and the windows that look at it.
 
-    `segment` is the current one, or None while recording is paused. `keeps_all` tells the second keeping policy
+    `segment` is the current one, or None while no window records. `watched` holds the numbers of all leaves, `variables`
+    those of trainable variables, which windows watch by themselves. `keeps_all` tells the second keeping policy
     (`KeepingTrace`) from the normal one.
     """
 
-    __slots__ = ("calls", "leaves", "limit", "number", "segment", "swept", "watched")
+    __slots__ = ("calls", "leaves", "limit", "main", "number", "segment", "swept", "variables", "watched", "windows")
     keeps_all = False
 
     def __init__(self) -> None:
-        self.leaves = Segment(self, -(2**62))
+        self.leaves = Leaf(self)
         self.number = 0  # of the next record
         self.limit = SEGMENT_RECORDS  # the number at which the next segment begins
         self.segment: Segment | None = Segment(self, 0)
-        self.watched: set[int] = set()  # the leaves that are watched
+        self.watched: set[int] = set()
+        self.variables: set[int] = set()
         self.calls: Any = None  # the chain of calls being executed: (call site, outer chain)
         self.swept = False  # whether any record was made by a sweep
+        self.main = Window(self)
+        self.windows: list[Window] = []  # the open ones, the main tape first
+        self.open(self.main)
 
-    def leaf(self, primal: Any, number: int | None = None) -> Traced:
-        """A watched value with no history; `number` keeps a variable's identity when its state changes."""
+    def leaf(self, primal: Any, number: int | None = None, origin: Leaf | None = None) -> Traced:
+        """A value with no history. A variable's keeps its `number` when its state changes, and its windows are told by its
+        `origin` when it is used; without an origin it is a value that the main tape watches."""
         if number is None:
             number = -next(_leaf_numbers)
         self.watched.add(number)
-        return primal, number, self.leaves
+        if origin is None:
+            self.main.watch.add(number)
+        return primal, number, origin or self.leaves
+
+    # ---- windows -----------------------------------------------------------------------------------------------------
+
+    def open(self, window: Window) -> None:
+        self.windows.append(window)
+        window.begin()
+        self._resume()
+
+    def close(self, window: Window) -> None:
+        window.end()
+        self.windows.remove(window)
+        self._resume()
+
+    def pause(self, windows: list[Window]) -> list[Window]:
+        """Stops recording for `windows`; returns those that did record, for `resume`."""
+        paused = [window for window in windows if window.recording]
+        for window in paused:
+            window.end()
+        self._resume()
+        return paused
+
+    def resume(self, windows: list[Window]) -> None:
+        for window in windows:
+            window.begin()
+        self._resume()
+
+    def _resume(self) -> None:
+        recording = any(window.recording for window in self.windows)
+        if recording and self.segment is None:
+            self.advance()
+        elif not recording:
+            self.segment = None
+
+    # ---- records -----------------------------------------------------------------------------------------------------
 
     def advance(self) -> Segment:
         """Begins a new segment; called when the current one is full."""
@@ -245,7 +307,7 @@ def reachable(targets: list[Segment], oldest: int) -> list[Segment]:
     pending = list(targets)
     while pending:
         segment = pending.pop()
-        if id(segment) in found or segment is segment.trace.leaves:
+        if id(segment) in found or type(segment) is Leaf:
             continue
         if segment.first + len(segment) <= oldest:
             continue

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..diagnostics import Diagnostic, GradcliError, Span
 from ..ops.op import Op
 from .backends import dtype_name, is_inexact, shape_of
-from .tape import KeepingTrace, primal
+from .tape import KeepingTrace, Leaf, primal
 
 if TYPE_CHECKING:
     from ..lang import program
@@ -69,16 +69,19 @@ class List:
 class Variable:
     """A variable: a name with state. `box` is what reading it gives: a leaf of the trace if it is trainable, else the state.
 
-    `number` identifies it on the trace, whatever its state; 0 if it is no leaf. `read` says whether it was ever read.
+    `number` identifies it on the trace, whatever its state; 0 if it never was a leaf. `watchers` counts the windows that
+    watch it explicitly: what isn't trainable is a leaf only while there are any.
     """
 
-    __slots__ = ("box", "kind", "name", "number", "span", "state")
+    __slots__ = ("__weakref__", "_leaf", "box", "kind", "name", "number", "span", "state", "watchers")
 
     def __init__(self, name: str, kind: str, span: Span, state: Any) -> None:
         self.name, self.kind, self.span = name, kind, span
         self.state = state
         self.box = state
         self.number = 0
+        self.watchers = 0
+        self._leaf: Leaf | None = None
 
     @property
     def trainable(self) -> bool:
@@ -87,10 +90,13 @@ class Variable:
     def attach(self, run: Run) -> None:
         """Makes the present state what reading gives: a leaf where gradients can exist, or where all is kept."""
         trace = run.trace
-        differentiable = self.kind == "var" and is_inexact(self.state)
+        differentiable = (self.trainable or self.watchers > 0) and is_inexact(self.state)
         if differentiable or (isinstance(trace, KeepingTrace) and _is_number(self.state)):
-            self.box = trace.leaf(self.state, self.number or None)
+            self._leaf = self._leaf or Leaf(trace, self)
+            self.box = trace.leaf(self.state, self.number or None, self._leaf)
             self.number = self.box[1]
+            if self.trainable:
+                trace.variables.add(self.number)
             if differentiable and isinstance(trace, KeepingTrace):
                 trace.active.add(self.number)
         else:
