@@ -12,7 +12,7 @@ from .apply import apply, plain_array
 from .backends import INT_MAX, INT_MIN, dtype_name, shape_of
 from .compiler import Compiler
 from .expressions import compile_expression, compile_value
-from .indexing import compile_items
+from .indexing import compile_items, write
 from .run import Run
 from .tape import KeepingTrace, Site, primal
 from .values import FRAME_HEAD, UNSET, List, Variable, describe, read, show_shape
@@ -211,7 +211,9 @@ def _set_state(run: Run, variable: Variable, new: Any, index: Any, node: program
     new = _plain_state(run, new, node)
     old = variable.state
     if index is not None:
-        new = apply(run, Site(SETITEM, node.span), (old, new), {"index": index, "inplace": False})
+        if not hasattr(old, "ndim"):
+            run.fail("E303", f"`{variable.name}` is {describe(old)}, and has no elements", node.span)
+        new = write(run, Site(SETITEM, node.span), old, None, index, new)
     elif type(old) in (int, float, bool, complex) or hasattr(old, "dtype"):
         if shape_of(new) != shape_of(old):
             run.fail(

@@ -26,15 +26,17 @@ def _set(a: Any, i: int, e: Any) -> Any:
     return a
 
 
+_SHARED = ("sin", "cos", "tanh", "exp", "log", "sqrt", "where", "sum", "cumsum", "flip", "outer")
 _TWIN: dict[str, Any] = {
-    **{name: getattr(np, name) for name in ("sin", "cos", "tanh", "exp", "log", "sqrt", "where", "sum", "cumsum", "flip", "outer")},
+    **{name: getattr(np, name) for name in _SHARED},
     "array": lambda items: np.array(items, dtype=complex),
     "dot": lambda a, b: np.sum(a * b),
     "detach": np.real,
     "re": np.real,
     "set": _set,
 }
-_UNARY = ["sin({})", "tanh({})", "sqrt(1 + ({})**2)", "exp(cos({}))", "log(2 + sin({}))", "1 / (2 + cos({}))", "-({})", "detach({})"]
+_SMOOTH = ["sin({})", "tanh({})", "sqrt(1 + ({})**2)", "exp(cos({}))", "log(2 + sin({}))", "1 / (2 + cos({}))"]
+_UNARY = [*_SMOOTH, "-({})", "detach({})"]
 _BINARY = ["({}) + ({})", "({}) - ({})", "({}) * sin({})", "({}) / (2 + cos({}))"]
 _THRESHOLDS = ["0.1374", "-0.2918", "0.7731"]
 _NUMBERS = ["0.5", "-1.25", "2", "0.75", "3"]
@@ -134,7 +136,8 @@ class _Writer:
             self.twins.append("    " * (indent + 1) + (ours if twin is None else twin))
 
     def statement(self, indent: int) -> None:
-        form = self.pick(["assign", "assign", "add", "element", "element"] + (["if", "for", "while", "function"] if indent < 2 else []))
+        simple, nested = ["assign", "assign", "add", "element", "element"], ["if", "for", "while", "function"]
+        form = self.pick(simple + nested if indent < 2 else simple)
         kind = self.pick(["scalar", "vector"])
         if form == "assign":
             # Inside a block only names that exist: both paths must leave the same names behind.

@@ -38,13 +38,16 @@ INT_MAX, INT_MIN = 2**63 - 1, -(2**63)
         # functions
         ("fn f(a, b = 2, c = 10) = a + b * c; output [f(1), f(1, 3), f(1, c = 1), f(c = 0, a = 4)]", [21, 31, 3, 4]),
         ("fn fib(n) = n if n < 2 else fib(n - 1) + fib(n - 2); output fib(15)", 610),
-        ("fn even(n) = true if n == 0 else odd(n - 1); fn odd(n) = false if n == 0 else even(n - 1); output even(10)", True),
+        ("fn even(n) = n == 0 or odd(n - 1); fn odd(n) = n != 0 and even(n - 1); output even(10)", True),
         ("fn f() { return }; output f() == none", True),
         ("fn f() { a = 1 }; output f() == none", True),
         ("fn f() { return 1, 2 }; a, b = f(); output a + b", 3),
         ("fn double(v) = 2 * v; x = 4; output x.double().sqrt()", np.sqrt(8.0)),
         # control flow
-        ("fn f() { for i in range(5) { for j in range(5) { if i * j == 6 { return [i, j] } } }; return none }; output f()", [2, 3]),
+        (
+            "fn f() { for i in range(5) { for j in range(5) { if i * j == 6 { return [i, j] } } }; return none }; output f()",
+            [2, 3],
+        ),
         ("fn f() { while true { for i in range(9) { if i == 4 { return i } } } }; output f()", 4),
         ("c = 0; for i in range(5) { for j in range(5) { if j > i { break }; c += 1 } }; output c", 15),
         ("c = 0; for i in range(10) { if i % 2 == 0 { continue }; c += i }; output c", 25),

@@ -69,7 +69,8 @@ def test_what_depends_on_a_variable_is_recorded(program: str, records: int) -> N
 
 
 def test_the_history_goes_with_the_last_value(segments: Callable[[], int]) -> None:
-    run, frame = executed(f"var x = 2.0; y = x; for i in range({20 * SEGMENT_RECORDS}) {{ y = y * 1.0001 }}; keep = x * 1.0")
+    n = 20 * SEGMENT_RECORDS
+    run, frame = executed(f"var x = 2.0; y = x; for i in range({n}) {{ y = y * 1.0001 }}; keep = x * 1.0")
     assert segments() >= 20
     frame[:] = []
     run.outputs.clear()
@@ -86,7 +87,7 @@ def test_the_history_goes_with_the_last_value(segments: Callable[[], int]) -> No
         "y = x**2; g = grad(y, x); h = grad(g, x); x :-= 0.001 * g / h",
         pytest.param(
             "y = x; for k in range(20) { y = sin(y) }; x :-= 0.001 * grad(y, x)",
-            marks=pytest.mark.xfail(reason="a step that crosses from one segment into the next ties them: chains of segments stay"),
+            marks=pytest.mark.xfail(reason="a step that crosses into the next segment ties the two: chains stay"),
         ),
         "y = f(x); x :-= 0.001 * grad(y, x)",
         "v := v + 0.001; y = sum(v**2) * x; v :-= 0.001 * grad(y, v)",
@@ -141,7 +142,9 @@ print((peak() - before) // 1024)
 # ---- segments --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n", [SEGMENT_RECORDS - 2, SEGMENT_RECORDS - 1, SEGMENT_RECORDS, SEGMENT_RECORDS + 1, 3 * SEGMENT_RECORDS])
+@pytest.mark.parametrize(
+    "n", [SEGMENT_RECORDS - 2, SEGMENT_RECORDS - 1, SEGMENT_RECORDS, SEGMENT_RECORDS + 1, 3 * SEGMENT_RECORDS]
+)
 def test_sweeps_cross_segments(n: int) -> None:
     found = outputs(f"""
         var x = 1.0
