@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from ..ops import OPS
 from ..ops.op import Op, OpError
 from . import scalars
-from .backends import INT_MAX, broadcast_shapes, checked_int, count, is_inexact, shape_of
+from .backends import CPU, INT_MAX, broadcast_shapes, checked_int, count, is_inexact, is_scalar, shape_of
 from .formulas import array_function, rule_reads, scalar_function
 from .run import Run
 from .tape import Site, blank
@@ -235,8 +235,12 @@ def _integer_arrays(run: Run, site: Site, op: Op, primals: list[Any]) -> Any:
     y = function(*ints)
     if y.dtype.kind == "i":
         estimate = function(*[i.astype("float64") for i in ints])
-        verify_integers(run, site, y, estimate, lambda: xp.frompyfunc(scalars.INTEGER[op.name], len(ints), 1)(*ints))
+        verify_integers(run, site, y, estimate, lambda: _exactly(run, op, ints))
     return run.backend.settle(y)
+
+
+def _exactly(run: Run, op: Op, ints: list[Any]) -> Any:
+    return CPU.xp.frompyfunc(scalars.INTEGER[op.name], len(ints), 1)(*map(run.backend.exact, ints))
 
 
 def verify_integers(run: Run, site: Site, y: Any, estimate: Any, exact: Callable[[], Any]) -> None:
@@ -250,7 +254,7 @@ def verify_integers(run: Run, site: Site, y: Any, estimate: Any, exact: Callable
     if largest > INT_MAX * 1.01:
         run.overflow(site.op.infix or site.op.name, site.span)
     try:
-        for value in xp.asarray(exact(), dtype=object).ravel():
+        for value in CPU.xp.asarray(exact(), dtype=object).ravel():
             checked_int(int(value))
     except OverflowError:
         run.overflow(site.op.infix or site.op.name, site.span)
@@ -270,11 +274,13 @@ def structural(run: Run, site: Site, primals: list[Any], options: Mapping[str, A
                 *map(shape_of, primals), **{k: v for k, v in options.items() if k not in ("dtype", "generator")}
             )
             run.verify_allocation(8 * count(tuple(shape)), f"an array of shape {show_shape(tuple(shape))}", site.span)
+        if run.backend is not CPU:  # whose functions on arrays take no numbers
+            primals = [run.backend.scalar(p) if is_scalar(p) else p for p in primals]
         y = op.compute(xp, *primals, **options)  # type: ignore[misc]
         if op.integers == "keep" and getattr(y, "dtype", None) is not None and y.dtype.kind == "i":
-            as_objects = [xp.asarray(p).astype(object) for p in primals]
             estimate = op.compute(xp, *[xp.asarray(p, "float64") for p in primals], **options)  # type: ignore[misc]
-            verify_integers(run, site, y, estimate, lambda: op.compute(xp, *as_objects, **options))  # type: ignore[misc]
+            exact = run.backend.exact
+            verify_integers(run, site, y, estimate, lambda: op.compute(CPU.xp, *map(exact, primals), **options))  # type: ignore[misc]
     except OpError as error:
         code = "E304" if op.category == "linear algebra" else "E320"
         run.fail(code, error.message, site.span, error.label, error.help)
@@ -295,15 +301,12 @@ def _operand_shapes(primals: list[Any]) -> str:
 def _with_context(run: Run, op: Op, options: Mapping[str, Any]) -> Mapping[str, Any]:
     """The options, with what creation and random ops take from the run."""
     if op.category == "random":
-        # A generator made from (seed, number of the draw) has no state but that number.
-        philox = run.backend.xp.random.Philox if run.backend.name == "cpu" else run.backend.xp.random.XORWOW
-        generator = run.backend.xp.random.Generator(philox(_draw_key(run)))
+        # A generator made from (seed, number of the draw) has no state but that number. It is NumPy's on every device, so
+        # that a seed gives the same numbers everywhere.
+        random = CPU.xp.random
+        generator = random.Generator(random.Philox([run.settings.seed, run.draws]))
+        run.draws += 1
         return {**options, "dtype": run.settings.dtype, "generator": generator}
     if op.category == "making":
         return {**options, "dtype": run.settings.dtype}
     return options
-
-
-def _draw_key(run: Run) -> Any:
-    run.draws += 1
-    return (run.settings.seed << 64) + run.draws - 1 if run.backend.name != "cpu" else [run.settings.seed, run.draws - 1]

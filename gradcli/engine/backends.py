@@ -67,6 +67,21 @@ class Backend:
                 return 1.0 / a
         return self.xp.power(a, b)
 
+    def where(self, condition: Any, a: Any, b: Any) -> Any:
+        """`a` where the condition holds, else `b`; CuPy's condition is no bool of Python's."""
+        return self.xp.where(condition if hasattr(condition, "dtype") else self.xp.asarray(condition), a, b)
+
+    def scalar(self, value: Any) -> Any:
+        """A number as functions on arrays take it: NumPy's scalar, whose operators have IEEE's results; CuPy has none, and
+        its functions on whole arrays take no numbers, so there it is an array of rank 0."""
+        if self.name != "cpu":
+            return self.xp.asarray(value)
+        return self.xp.float64(value) if type(value) is float else self.xp.asarray(value)[()]
+
+    def exact(self, value: Any) -> Any:
+        """An array of ints as one of NumPy's that holds Python's ints, which don't overflow."""
+        return CPU.xp.asarray(self.to_host(value)).astype(object)
+
     def is_array(self, value: Any) -> bool:
         """Whether the value is an array of this backend (of rank 1 or more: lower ones are settled to scalars)."""
         module = sys.modules.get(self._module)
@@ -85,7 +100,7 @@ class Backend:
             return value
         if hasattr(value, "dtype"):
             if value.dtype.char == "f":
-                return self.xp.float32(value) if kind is not self.xp.float32 else value
+                return self.xp.float32(value.item()) if kind is not self.xp.float32 else value
             return value.item()
         return value
 

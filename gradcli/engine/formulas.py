@@ -166,7 +166,7 @@ def scalar_pull(op: Op, operands: tuple[int, ...]) -> Callable[..., Any]:
 
 
 def _array_by_name(backend: Backend) -> Callable[[str], Any]:
-    return lambda name: backend.xp.where if name == "where" else array_function(backend, OPS[name])
+    return lambda name: backend.where if name == "where" else array_function(backend, OPS[name])
 
 
 @cache

@@ -10,7 +10,7 @@ from ..diagnostics import Span, did_you_mean
 from ..lang import program
 from ..ops import OPS
 from .apply import apply, to_array
-from .backends import dtype_name, shape_of
+from .backends import CPU, dtype_name, shape_of
 from .compiler import Closure, Compiler
 from .run import Run
 from .tape import Blank, Site, primal
@@ -70,7 +70,13 @@ def _index(run: Run, value: Any, span: Span) -> Any:
 
 
 def _fail_index(run: Run, container: Any, index: tuple[Any, ...], span: Span) -> None:
-    """Says which index is out of which range."""
+    """Says what is wrong with an index."""
+    _verify_index(run, container, index, span)
+    run.fail("E303", f"the index doesn't fit an array of shape {show_shape(shape_of(container))}", span)
+
+
+def _verify_index(run: Run, container: Any, index: tuple[Any, ...], span: Span) -> None:
+    """Raises GradcliError (E303) where an index is out of its range."""
     shape = shape_of(container)
     if len([i for i in index if i is not None and i is not Ellipsis]) > len(shape):
         what = f"an array of shape {show_shape(shape)}" if shape else describe(container)
@@ -97,7 +103,6 @@ def _fail_index(run: Run, container: Any, index: tuple[Any, ...], span: Span) ->
         if hasattr(i, "dtype") and i.dtype.kind == "b" and i.shape != shape[axis : axis + i.ndim]:
             run.fail("E303", f"a mask of shape {show_shape(i.shape)} doesn't fit an array of shape {show_shape(shape)}", span)
         axis += i.ndim if hasattr(i, "dtype") and i.dtype.kind == "b" else 1
-    run.fail("E303", f"the index doesn't fit an array of shape {show_shape(shape)}", span)
 
 
 # ---- reading ---------------------------------------------------------------------------------------------------------
@@ -109,6 +114,7 @@ def compile_index(c: Compiler, node: program.Index) -> Closure:
     container, items = compile_expression(c, node.object), compile_items(c, node.items)
     site = Site(GETITEM, node.span)
     active = site.on((0,))
+    on_host = c.settings.device == "cpu"
     saved: tuple[Blank] = (Blank((), None),)  # of the array read last: a loop reads the same one again and again
 
     def getitem(frame: list[Any]) -> Any:
@@ -119,7 +125,8 @@ def compile_index(c: Compiler, node: program.Index) -> Closure:
             x = x.box
         array = x[0] if type(x) is tuple else x
         if (
-            len(index) == 1
+            on_host
+            and len(index) == 1
             and type(index[0]) is int
             and hasattr(array, "ndim")
             and array.ndim == 1
@@ -156,6 +163,8 @@ def read_index(run: Run, site: Site, x: Any, index: tuple[Any, ...]) -> Any:
         run.fail("E303", f"a string is no index of {describe(container)}", site.span)
     if not shape_of(container):
         run.fail("E303", f"{describe(container)} has no elements to index", site.span)
+    if run.backend is not CPU:  # where an array of indices is taken modulo the size
+        _verify_index(run, container, index, site.span)
     try:
         return apply(run, site, (x,), {"index": index})
     except Exception as error:
@@ -241,7 +250,7 @@ def write(run: Run, site: Site, array: Any, origin: Any, index: tuple[Any, ...],
     `array` is the primal and `origin` the (number, segment) of a traced one, or None. The caller must have let go of the
     value but for its own local name; the count of references then tells whether anybody else could see the change.
     """
-    owned = sys.getrefcount(array) <= _SOLE_OWNER and array.base is None and array.flags.writeable
+    owned = sys.getrefcount(array) <= _SOLE_OWNER and array.base is None and getattr(array.flags, "writeable", True)
     value = read(value)
     if type(value) is List:
         value = to_array(run, site, value)
@@ -255,6 +264,8 @@ def write(run: Run, site: Site, array: Any, origin: Any, index: tuple[Any, ...],
         run.fail("E312", message, site.span, help=f"make it an array of {wider}: `a = {wider}(a)`")
     if any(type(i) is str for i in index):
         run.fail("E303", f"a string is no index of {describe(array)}", site.span)
+    if run.backend is not CPU:
+        _verify_index(run, array, index, site.span)
     y = array if owned else array.copy()
     try:
         y[index] = x
