@@ -102,7 +102,7 @@ class ndarray:  # noqa: N801
 def _wrapped(array: ndarray, index: Any) -> Any:
     """The index for NumPy. Arrays of ints in it are taken modulo the size: what is out of range is no error here."""
     index = index if isinstance(index, tuple) else (index,)
-    if any(i is None or i is Ellipsis or getattr(i, "dtype", None) == bool for i in index):
+    if any(i is None or i is Ellipsis or getattr(getattr(i, "dtype", None), "kind", "") == "b" for i in index):
         return _host(index)
     return tuple(
         _host(i) % n if isinstance(i, ndarray) else _host(i) for i, n in zip(index, array.shape + (0,) * len(index), strict=False)
@@ -134,11 +134,11 @@ def _in_place(name: str) -> Callable[..., Any]:
 _VIEWS = {"reshape", "ravel", "transpose", "swapaxes", "squeeze"}
 for _name in [*_VIEWS, "sum", "min", "max", "all", "any", "mean", "astype", "copy", "conj", "conjugate", "argmax", "argmin"]:
     setattr(ndarray, _name, _method(_name))
-for _name in "add sub mul truediv floordiv mod pow matmul and or xor".split():
+for _name in ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor"]:
     setattr(ndarray, f"__{_name}__", _operator(f"__{_name}__"))
     setattr(ndarray, f"__r{_name}__", _operator(f"__r{_name}__"))
     setattr(ndarray, f"__i{_name}__", _in_place(f"__i{_name}__"))
-for _name in "lt le gt ge eq ne neg pos abs invert".split():
+for _name in ["lt", "le", "gt", "ge", "eq", "ne", "neg", "pos", "abs", "invert"]:
     setattr(ndarray, f"__{_name}__", _operator(f"__{_name}__"))
 
 
