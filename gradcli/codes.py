@@ -161,6 +161,12 @@ _RUN_TIME = {
         "`gradcli explain REASON` has the fix; --unconnected none or zero accepts it.",
         "$ gradcli eval -e 'var x = 1.0; var y = 2.0; output x**2' --unconnected error",
     ),
+    "E321": Code(
+        "a tape was asked twice",
+        "A tape answers one request for a derivative, unless it is persistent.",
+        "Open it with `tape t (persistent = true) { … }`, or ask for all gradients at once: `t.gradient(y, [a, b])`.",
+        "var x = 1.0\ntape t { y = x**2 }\na = t.gradient(y, x)\nb = t.gradient(y, x)",
+    ),
     "E319": Code(
         "this can't be looped over",
         "`for` goes over range(n), an array's rows, a list, zip(…) and enumerate(…).",
@@ -291,6 +297,11 @@ _REASONS = {
         "the source is used only in a branch that wasn't taken",
         "A gradient connects to what the taken path used.",
         "At inputs that take the other branch there is a gradient.",
+    ),
+    "not_watched": Code(
+        "the tape doesn't watch the source",
+        "A tape watches trainable variables, unless opened with `watch_variables = false`; anything else has to be watched.",
+        "`watch x` inside the block of the tape.",
     ),
     "not_recorded": Code(
         "the path was computed before the tape began",

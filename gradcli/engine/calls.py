@@ -8,12 +8,12 @@ from typing import Any
 from ..diagnostics import CallSite, GradcliError, Span, did_you_mean
 from ..lang import program
 from ..ops.op import BindingError, Op
-from . import builtins, indexing
+from . import builtins, indexing, tapes
 from .apply import apply
 from .compiler import Closure, Compiler
 from .run import MAX_DEPTH, Run
 from .tape import Site
-from .values import FRAME_HEAD, UNSET, Cell, Code, Function, List, Namespace, describe, plain
+from .values import FRAME_HEAD, UNSET, Cell, Code, Function, List, Namespace, Tape, describe, plain
 
 # ---- functions of the program ------------------------------------------------------------------------------------------
 
@@ -254,6 +254,8 @@ def compile_method_call(c: Compiler, node: program.MethodCall) -> Closure:
         value = receiver(frame)
         arguments = [a(frame) for a in positional]
         given = {keyword: argument(frame) for keyword, argument in keywords}
+        if type(value) is Tape:
+            return tapes.call(run, value, name, arguments, given, site)
         if type(value) in (dict, Namespace):
             return call_value(run, indexing.member(run, value, name, node.span), arguments, given, site)
         callee = function(frame) if function is not None else UNSET

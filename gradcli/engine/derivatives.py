@@ -10,9 +10,10 @@ from ..ops.op import Op
 from .apply import apply, plain_array, to_array
 from .backends import count, dtype_name, is_complex, is_inexact, shape_of
 from .reverse import sweep
-from .run import Run
+from .run import Run, Unconnected
 from .tape import STRIDE, Site, Traced, primal, reachable
 from .values import Function, List, Variable, describe, leaves, map_structure, read, show_shape
+from .windows import Window
 
 STACK, RESHAPE, ADD, DETACH = OPS["stack"], OPS["reshape"], OPS["add"], OPS["detach"]
 
@@ -44,12 +45,14 @@ def verify_target(run: Run, target: Any, span: Span) -> list[Traced]:
     return traced
 
 
-def gradients(run: Run, targets: list[tuple[Traced, Any]], sources: list[Any], recorded: bool) -> list[Any]:
-    """The cotangents of `sources`, None where unconnected, for targets and their cotangents."""
+def gradients(
+    run: Run, targets: list[tuple[Traced, Any]], sources: list[Any], recorded: bool, window: Window | None = None
+) -> list[Any]:
+    """The cotangents of `sources`, None where unconnected in the window, for targets and their cotangents."""
     numbers = [number_of(s) for s in sources]
     if recorded:
         run.trace.swept = True
-    found = sweep(run, targets, {n for n in numbers if n is not None}, recorded)
+    found = sweep(run, targets, {n for n in numbers if n is not None}, recorded, window)
     return [None if n is None else found.get(n) for n in numbers]
 
 
@@ -96,21 +99,24 @@ def _as_float(run: Run, value: Any) -> Any:
 # ---- the builtins ----------------------------------------------------------------------------------------------------
 
 
-def grad(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> Any:
-    """`grad(target, sources)`: the sources' structure, with the gradient of the sum of the target in each place."""
+def grad(run: Run, site: Site, operands: list[Any], options: dict[str, Any], window: Window | None = None) -> Any:
+    """`grad(target, sources)`: the sources' structure, with the gradient of the sum of the target in each place.
+
+    `window` is the tape that is asked; the main tape if it is None.
+    """
     target, sources = operands
     unconnected = options["unconnected"]
     if unconnected not in ("none", "zero"):
         run.fail("E311", f"`unconnected` is {describe(unconnected)}", site.span, help='it is "none" or "zero"')
     flat = list(leaves(sources))
     seeds = _seeds(run, verify_target(run, target, site.span), target, options["seed"], site)
-    results = iter(gradients(run, seeds, flat, recorded=True))
+    results = iter(gradients(run, seeds, flat, recorded=True, window=window))
 
     def answer(source: Any) -> Any:
         g = next(results)
         if g is not None and differentiable(source):
             return g
-        note_unconnected(run, target, source, site.span)
+        note_unconnected(run, target, source, site.span, window)
         return zeros_like(run, source) if unconnected == "zero" else None
 
     return map_structure(answer, sources)
@@ -120,9 +126,9 @@ def differentiable(source: Any) -> bool:
     return is_inexact(primal(read(source)))
 
 
-def note_unconnected(run: Run, target: Any, source: Any, span: Span, name: str = "") -> None:
+def note_unconnected(run: Run, target: Any, source: Any, span: Span, window: Window | None) -> None:
     """Notes an unconnected gradient. Why it is can only be told by a run that keeps everything: see `reasons.py`."""
-    run.unconnected.append((target, source, span, name))
+    run.unconnected.append(Unconnected(target, source, span, window or run.trace.main))
 
 
 def detach(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> Any:
@@ -190,13 +196,13 @@ def hvp(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> A
     return zeros_like(run, source) if second is None else second
 
 
-def jacobian(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> Any:
+def jacobian(run: Run, site: Site, operands: list[Any], options: dict[str, Any], window: Window | None = None) -> Any:
     """`jacobian(target, source)`, of shape target.shape + source.shape: one sweep for each element of the target."""
     target, source = operands
-    return map_structure(lambda s: map_structure(lambda t: _jacobian(run, site, t, s), target), source)
+    return map_structure(lambda s: map_structure(lambda t: _jacobian(run, site, t, s, window), target), source)
 
 
-def _jacobian(run: Run, site: Site, target: Any, source: Any) -> Any:
+def _jacobian(run: Run, site: Site, target: Any, source: Any, window: Window | None = None) -> Any:
     target = read(target)
     traced = verify_target(run, target, site.span)
     shape, inner = shape_of(primal(target)), shape_of(primal(read(source)))
@@ -204,16 +210,39 @@ def _jacobian(run: Run, site: Site, target: Any, source: Any) -> Any:
     rows = []
     for k in range(count(shape) if traced else 0):
         seed = 1.0 if not shape else _unit(run, primal(target), k)
-        (row,) = gradients(run, [(traced[0], seed)], [source], recorded=True)
+        (row,) = gradients(run, [(traced[0], seed)], [source], recorded=True, window=window)
         rows.append(row)
     if all(row is None for row in rows) or not differentiable(source):
-        note_unconnected(run, target, source, site.span)
+        note_unconnected(run, target, source, site.span, window)
         return None
     if not shape:
         return rows[0]
     filled = [zeros_like(run, source) if row is None else row for row in rows]
     stacked = apply(run, site.derived(STACK), tuple(filled), {"axis": 0})
     return apply(run, site.derived(RESHAPE), (stacked,), {"shape": list(shape + inner)})
+
+
+def batch_jacobian(run: Run, site: Site, operands: list[Any], options: dict[str, Any], window: Window | None = None) -> Any:
+    """`batch_jacobian(target, source)`: the Jacobian of each row of the target by the same row of the source, of shape
+    (batch,) + target.shape[1:] + source.shape[1:]. Rows that mix are summed over, as in TensorFlow."""
+    target, source = (read(operand) for operand in operands)
+    shape, inner = shape_of(primal(target)), shape_of(primal(source))
+    if not shape or not inner or shape[0] != inner[0]:
+        ours, theirs = show_shape(shape), show_shape(inner)
+        run.fail("E314", f"the first axes of target {ours} and source {theirs} aren't one batch", site.span)
+    traced = verify_target(run, target, site.span)
+    rows = []
+    for k in range(count(shape[1:]) if traced else 0):
+        seed = run.backend.xp.zeros(shape, primal(target).dtype)
+        seed.reshape(shape[0], -1)[:, k] = 1.0
+        (row,) = gradients(run, [(traced[0], seed)], [operands[1]], recorded=True, window=window)
+        rows.append(row)
+    if all(row is None for row in rows):
+        note_unconnected(run, target, operands[1], site.span, window)
+        return None
+    filled = [zeros_like(run, source) if row is None else row for row in rows]
+    stacked = apply(run, site.derived(STACK), tuple(filled), {"axis": 1})
+    return apply(run, site.derived(RESHAPE), (stacked,), {"shape": list(shape + inner[1:])})
 
 
 def _unit(run: Run, like: Any, k: int) -> Any:

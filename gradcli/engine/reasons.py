@@ -14,6 +14,7 @@ from .backends import is_inexact
 from .run import Run
 from .tape import STRIDE, KeepingTrace, Site, carries, primal
 from .values import Variable, describe, leaves, read
+from .windows import Window
 
 
 class Reason(NamedTuple):
@@ -26,10 +27,18 @@ class Reason(NamedTuple):
 
 
 def explain(
-    run: Run, node: program.Program, target: Any, target_name: str, source: Any, source_name: str, span: Span | None
+    run: Run,
+    node: program.Program,
+    target: Any,
+    target_name: str,
+    source: Any,
+    source_name: str,
+    span: Span | None,
+    window: Window,
 ) -> Diagnostic:
-    """The warning about one unconnected gradient; `span` is where it was asked for, if in the program."""
-    reason = find(run, node, target, source, source_name)
+    """The warning about one unconnected gradient; `span` is where it was asked for, if in the program, and `window` the
+    tape that was asked."""
+    reason = find(run, node, target, source, source_name, window)
     code = "W202" if reason.code in ("integer", "string") and not _is_differentiable(source) else "W201"
     if reason.code == "replaced":
         code = "W203"
@@ -38,7 +47,7 @@ def explain(
     return Diagnostic(code, f"no gradient{of}{by}: {reason.text}", reason.span or span, "", reason.help, reason.code)
 
 
-def find(run: Run, node: program.Program, target: Any, source: Any, name: str) -> Reason:
+def find(run: Run, node: program.Program, target: Any, source: Any, name: str, window: Window) -> Reason:
     """The reason why `target` has no gradient with respect to `source`, both values of a run that kept everything."""
     trace = run.trace
     assert isinstance(trace, KeepingTrace)
@@ -48,15 +57,18 @@ def find(run: Run, node: program.Program, target: Any, source: Any, name: str) -
     called = f"`{name}`" if name else "the source"
     number = source.number if type(source) is Variable else source[1] if type(source) is tuple else None
     if number is None:
-        return Reason("constant", f"{called} is {describe(source)}, a plain value", None, "declare it with `var`")
+        return Reason("constant", f"{called} is {describe(source)}, a plain value", None, "declare it with `var`, or `watch` it")
     if type(source) is tuple and number not in trace.active:
         return Reason("constant", f"{called} depends on no variable", None, "declare what it is made of with `var`")
     reached = _Reached(trace, number)
-    broken = reached.breaks_before({v[1] for v in map(read, leaves(target)) if type(v) is tuple})
+    targets = {v[1] for v in map(read, leaves(target)) if type(v) is tuple}
+    broken = reached.breaks_before(targets)
     if broken is not None:
         return broken
     if type(source) is Variable and source.name in run.replaced:
         return replaced(run, source.name)
+    if targets & reached.numbers:
+        return _not_in(window, reached, number, targets, called)
     decided = next(((value, where) for value, where in trace.conditions if value[1] in reached.numbers), None)
     if reached.first_use is None and decided is None:
         place = _unexecuted_read(node, name, trace.executed)
@@ -68,6 +80,25 @@ def find(run: Run, node: program.Program, target: Any, source: Any, name: str) -
         help = "a condition is not differentiable; use `where`, or a smooth function such as `sigmoid`, to let it weigh in"
         return Reason("condition_only", f"{called} only decides which path is taken", decided[1], help)
     return Reason("not_on_path", f"{called} is used, but the target doesn't depend on it", reached.first_use, "")
+
+
+def _not_in(window: Window, reached: _Reached, source: int, targets: set[int], called: str) -> Reason:
+    """Why a chain that the trace has doesn't count in a window: the source isn't watched, or a link lies outside."""
+    tape = f"the tape `{window.name}`" if window.name else "the main tape"
+    if source < 0 and not window.sees_leaf(source):
+        return Reason("not_watched", f"{tape} doesn't watch {called}", None, "`watch` it in the block of the tape")
+    needed = set(targets)
+    chain = []
+    for site, inputs, number in reversed(list(records(reached.trace))):
+        if number in needed and number in reached.numbers:
+            needed.update(inputs)
+            chain.append((number, site))
+    for number, site in reversed(chain):
+        if not window.covers(number):
+            when = "before" if number < window.first_number() else "after"
+            text = f"this was computed {when} {tape} was recording"
+            return Reason("not_recorded", text, site.span, "compute it in the block of the tape")
+    return Reason("not_watched", f"{tape} doesn't watch what {called} is made of", None, "`watch` it in the block of the tape")
 
 
 def replaced(run: Run, name: str) -> Reason:
@@ -129,7 +160,8 @@ class _Reached:
             clean = any(i not in self.breaks for i in hit)
             if number in self.trace.active and clean:
                 continue
-            self.breaks[number] = _break_at(site) if clean else next(self.breaks[i] for i in hit)
+            paused = number in self.trace.paused
+            self.breaks[number] = _break_at(site, paused) if clean else next(self.breaks[i] for i in hit)
 
     def breaks_before(self, targets: set[int]) -> Reason | None:
         """Where the chain to one of the targets breaks; None if there is no chain at all."""
@@ -139,8 +171,10 @@ class _Reached:
         return None
 
 
-def _break_at(site: Site) -> Reason:
+def _break_at(site: Site, paused: bool) -> Reason:
     op = site.op
+    if paused:
+        return Reason("paused", "this was computed inside `pause`", site.span, "move it out of the block to have it recorded")
     if op.name in ("detach", "stop_gradient"):
         return Reason(
             "detached", f"the chain is cut by `{op.name}`", site.span, f"leave out `{op.name}` to let gradients through"

@@ -12,13 +12,14 @@ from typing import Any
 
 from ..ops import OPS
 from .apply import apply
-from .backends import Backend, is_complex, is_scalar, shape_of
+from .backends import Backend, dtype_name, is_complex, is_scalar, shape_of
 from .formulas import array_pull, partial_formula, scalar_pull
 from .rules import Language, Value, array_language, replay
 from .run import Run
 from .tape import STRIDE, Blank, KeepingTrace, Segment, Site, Traced, primal, reachable
 from .windows import Window
 
+CASTS = {name: OPS[name] for name in ("float32", "float64")}
 ADD, NEG, STRICT_MUL, CONJ, REAL = OPS["add"], OPS["neg"], OPS["strict_mul"], OPS["conj"], OPS["real"]
 BLOCK = 64  # records; a sweep over a few of them needn't look at the whole segment
 SUM_TO, PART, SETITEM = OPS["sum_to"], OPS["part"], OPS["setitem"]
@@ -29,7 +30,8 @@ def sweep(
 ) -> dict[int, Any]:
     """The cotangents of the records and leaves in `wanted`, for the targets and their cotangents in `seeds`.
 
-    `window` is the tape that is asked; the main tape if it is None. A number that isn't in the result is unconnected. `recorded` goes through `apply`; else cotangents are primals.
+    `window` is the tape that is asked; the main tape if it is None. A number that isn't in the result is unconnected.
+    `recorded` goes through `apply`; else cotangents are primals.
     Raises GradcliError (E317) where an operation on the way has no gradient registered.
     """
     if not wanted or not seeds:
@@ -156,7 +158,7 @@ class _Sweep:
             c = c.real
         if shape and c.dtype != operand.dtype and not is_complex(c):
             c = c.astype(operand.dtype)
-        return c if shape else self.run.backend.settle(c)
+        return c if shape else float(c) if type(operand) is float else self.run.backend.settle(c)
 
     # ---- recorded ----------------------------------------------------------------------------------------------------
 
@@ -202,6 +204,9 @@ class _Sweep:
             c = apply(run, site.derived(SUM_TO), (c,), {"shape": shape_of(like)})
         if is_complex(primal(c)) and not is_complex(like):
             c = apply(run, site.derived(REAL), (c,))
+        dtype = dtype_name(like)
+        if dtype in CASTS and dtype_name(primal(c)) != dtype:
+            c = apply(run, site.derived(CASTS[dtype]), (c,))
         return c
 
     # ---- structural rules, in both readings ----------------------------------------------------------------------------

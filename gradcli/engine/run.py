@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from ..diagnostics import Diagnostic, GradcliError, Span
 from .backends import Backend, backend_for, checked_int
 from .tape import KeepingTrace, Trace
+from .windows import Window
 
 MAX_DEPTH = 2000  # calls inside calls
 
@@ -34,13 +35,22 @@ class Expectation:
     diagnostic: Diagnostic | None = None
 
 
+class Unconnected(NamedTuple):
+    """A gradient that a program asked for and that there isn't: of which values, where, and of which tape."""
+
+    target: Any
+    source: Any
+    span: Span
+    window: Window
+
+
 class Run:
     """The state of a run. Frames hold it in their first slot, so every closure can reach it.
 
     inputs     values from outside by declared name
     declared   the variables, in order of declaration
     replaced   top-level names whose variable was replaced by a plain value: the variable, and where
-    unconnected  gradients that came out unconnected: target, source, place, the source's name
+    unconnected  gradients that came out unconnected
     sizes      named sizes of declared shapes: the size, and where it was first given
     draws      calls of random builtins so far: with the seed, the whole state of the generator
     """
@@ -64,7 +74,7 @@ class Run:
         self.replaced: dict[str, tuple[Any, Span]] = {}
         self.sizes: dict[str, tuple[int, Span]] = {}
         self.imports: dict[int, Any] = {}
-        self.unconnected: list[tuple[Any, Any, Span, str]] = []
+        self.unconnected: list[Unconnected] = []
         self.draws = 0
         self.steps = 0
         self.depth = 0

@@ -21,8 +21,21 @@ from .values import Variable
 
 assert STRIDE == 6  # the records that the templates append are written out
 
-_INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
-_EXACT_ON_INTS = frozenset(("add", "sub", "mul"))
+_INFIX = {
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "div": "/",
+    "floordiv": "//",
+    "mod": "%",
+    "lt": "<",
+    "le": "<=",
+    "gt": ">",
+    "ge": ">=",
+    "eq": "==",
+    "ne": "!=",
+}
+_EXACT_ON_INTS = frozenset(("add", "sub", "mul", "floordiv", "mod"))
 
 
 class Operand(NamedTuple):

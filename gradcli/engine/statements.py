@@ -7,11 +7,11 @@ from typing import Any, TypeAlias
 
 from ..diagnostics import GradcliError, Span, render
 from ..lang import program
-from . import builtins, declarations, indexing, outcomes
+from . import builtins, declarations, indexing, outcomes, tapes
 from .apply import apply
 from .compiler import Closure, Compiler
 from .expressions import compile_condition, compile_expression, compile_value
-from .tape import Site
+from .tape import ROOM, SEGMENT_RECORDS, Site
 from .values import FRAME_HEAD, Variable, describe, read, show
 
 Completion: TypeAlias = "int | None"
@@ -178,10 +178,19 @@ def _while(c: Compiler, node: program.While) -> Statement:
     condition, body = compile_condition(c, node.condition), _loop_body(c, node)
 
     def loop(frame: list[Any]) -> Completion:
+        trace = frame[0].trace
+        began = turn = trace.limit  # see Note [Turning over] in tape.py
         while condition(frame):
+            if trace.limit > turn or trace.number > trace.limit - ROOM:
+                trace.turn_over()
+            turn = trace.number + SEGMENT_RECORDS
             completion = body(frame)
             if completion is not None and completion != CONTINUE:
-                return None if completion == BREAK else completion
+                if completion != BREAK:
+                    return completion
+                break
+        if trace.limit > began:
+            trace.turn_over()
         return None
 
     return loop
@@ -194,14 +203,23 @@ def _for(c: Compiler, node: program.For) -> Statement:
     local = slot.index + FRAME_HEAD if slot and not slot.cell and slot.index not in c.declared else 0
 
     def loop(frame: list[Any]) -> Completion:
+        trace = frame[0].trace
+        began = turn = trace.limit  # see Note [Turning over] in tape.py
         for item in sequence(frame):
+            if trace.limit > turn or trace.number > trace.limit - ROOM:
+                trace.turn_over()
+            turn = trace.number + SEGMENT_RECORDS
             if local:
                 frame[local] = item
             else:
                 setter(frame, item)
             completion = body(frame)
             if completion is not None and completion != CONTINUE:
-                return None if completion == BREAK else completion
+                if completion != BREAK:
+                    return completion
+                break
+        if trace.limit > began:
+            trace.turn_over()
         return None
 
     return loop
@@ -315,4 +333,7 @@ _COMPILE: dict[type, Callable[[Compiler, Any], Statement]] = {
     program.Expect: outcomes.compile_expect,
     program.ExpectError: _expect_error,
     program.Import: _import,
+    program.Tape: tapes.compile_tape,
+    program.Watch: tapes.compile_watch,
+    program.Pause: tapes.compile_pause,
 }

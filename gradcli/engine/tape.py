@@ -18,11 +18,13 @@ from typing import Any, TypeAlias
 
 from ..diagnostics import Span
 from ..ops.op import Op
-from .windows import STRIDE, Window
+from .windows import STRIDE as STRIDE
+from .windows import Window
 
 Traced: TypeAlias = "tuple[Any, int, Segment]"
 
 SEGMENT_RECORDS = 1000
+ROOM = 744  # a segment with less room left isn't begun an iteration in: see Note [Turning over]
 
 _leaf_numbers = itertools.count(1)
 
@@ -176,7 +178,8 @@ class Trace:
         self.watched.add(number)
         if origin is None:
             self.main.watch.add(number)
-        return primal, number, origin or self.leaves
+            origin = self.leaves
+        return primal, number, origin
 
     # ---- windows -----------------------------------------------------------------------------------------------------
 
@@ -220,6 +223,11 @@ class Trace:
             segment.calls.append((self.number, self.calls))
         return segment
 
+    def turn_over(self) -> None:
+        """Begins a new segment for an iteration of a loop: see Note [Turning over]."""
+        if self.segment is not None and self.segment.records:
+            self.advance()
+
     def record(self, site: Site, inputs: list[Traced], a: Any, b: Any, kept: Any, y: Any) -> Any:
         """Appends a record, and returns the traced result; the plain `y` while recording is paused.
 
@@ -262,19 +270,24 @@ class KeepingTrace(Trace):
     """The second keeping policy: every operation on anything declared is recorded, active or not, and nothing is released.
 
     A value that is traced here may have no gradient; `active` holds the numbers of those that have. With the operands of
-    conditions and the histories of states, that is what `reasons.py` needs to tell where a chain breaks.
+    conditions and the histories of states, that is what `reasons.py` needs to tell where a chain breaks. Where everything
+    is paused it goes on recording, and notes the numbers in `paused`.
     """
 
-    __slots__ = ("active", "conditions", "executed", "segments", "states")
+    __slots__ = ("active", "conditions", "executed", "paused", "segments", "states")
     keeps_all = True
 
     def __init__(self) -> None:
         super().__init__()
         self.active: set[int] = set()
+        self.paused: set[int] = set()
         self.segments: list[Segment] = [] if self.segment is None else [self.segment]
         self.conditions: list[tuple[Traced, Span]] = []  # what conditions were decided by, and where
         self.states: dict[int, list[tuple[Traced, Span]]] = {}  # by variable, what its states were made of, and where
         self.executed: set[int] = set()  # the statements that were, by identity
+
+    def _resume(self) -> None:
+        pass  # a pause doesn't stop this trace
 
     def advance(self) -> Segment:
         segment = super().advance()
@@ -283,7 +296,9 @@ class KeepingTrace(Trace):
 
     def record(self, site: Site, inputs: list[Traced], a: Any, b: Any, kept: Any, y: Any) -> Any:
         traced = super().record(site, inputs, a, b, kept, y)
-        if type(traced) is tuple and carries(site.op, y) and any(i[1] in self.active for i in inputs):
+        if not any(window.recording for window in self.windows):
+            self.paused.add(traced[1])
+        elif carries(site.op, y) and any(i[1] in self.active for i in inputs):
             self.active.add(traced[1])
         return traced
 
@@ -324,3 +339,11 @@ def reachable(targets: list[Segment], oldest: int) -> list[Segment]:
 #              all operands' primals, and the dict of options (an index alone stands for itself).
 #   y          the result's primal
 # What the rule doesn't read is a `Blank` where it is an array, so that memory follows what is needed.
+#
+# Note [Turning over]
+#
+# Where an iteration's records cross from one segment into the next, the next refers to the first. If the following
+# iteration began in that same segment, it would keep its predecessor alive, that one its own, and a training loop would
+# never release anything. So a loop begins an iteration in a new segment if the current one began in the middle of the
+# iteration before, or has no room for another of some size. A loop's test is two comparisons: a segment that began at
+# `first` has the limit `first + SEGMENT_RECORDS`.

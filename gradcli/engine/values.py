@@ -14,6 +14,7 @@ from ..diagnostics import Diagnostic, GradcliError, Span
 from ..ops.op import Op
 from .backends import dtype_name, is_inexact, shape_of
 from .tape import KeepingTrace, Leaf, primal
+from .windows import Window
 
 if TYPE_CHECKING:
     from ..lang import program
@@ -92,7 +93,7 @@ class Variable:
         trace = run.trace
         differentiable = (self.trainable or self.watchers > 0) and is_inexact(self.state)
         if differentiable or (isinstance(trace, KeepingTrace) and _is_number(self.state)):
-            self._leaf = self._leaf or Leaf(trace, self)
+            self._leaf = Leaf(trace, self) if self._leaf is None else self._leaf
             self.box = trace.leaf(self.state, self.number or None, self._leaf)
             self.number = self.box[1]
             if self.trainable:
@@ -135,6 +136,15 @@ class Code:
     self_slot: int  # where the function finds itself; 0 for nowhere
     template: list[Any]
     body: Callable[[list[Any]], Any]
+
+
+class Tape:
+    """A tape as a value: its window."""
+
+    __slots__ = ("window",)
+
+    def __init__(self, window: Window) -> None:
+        self.window = window
 
 
 class Namespace:
@@ -203,6 +213,8 @@ def describe(value: Any) -> str:
         return f"the function `{value.name}`" if value.name else "a function"
     if type(value) is Namespace:
         return f"the import `{value.name}`"
+    if type(value) is Tape:
+        return f"the tape `{value.window.name}`"
     shape = shape_of(value)
     if shape:
         return f"{dtype_name(value)} of shape {show_shape(shape)}"
@@ -231,7 +243,7 @@ def show(value: Any, depth: int = 0) -> str:
         return "{" + ", ".join([f"{key}: {_show_item(item, depth)}" for key, item in value.items()]) + "}"
     if kind is complex:
         return str(value).strip("()")
-    if isinstance(value, Function | Op | Namespace):
+    if isinstance(value, Function | Op | Namespace | Tape):
         return f"<{describe(value)}>"
     return str(value)
 

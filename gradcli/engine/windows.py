@@ -8,7 +8,7 @@ window is `automatic`).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .tape import Segment, Trace
@@ -78,7 +78,7 @@ class Window:
                 marked.add(number)
         return marked
 
-    def _records(self, segments: list[Segment]) -> Iterator[tuple[int, int, int | None]]:
+    def _records(self, segments: list[Segment]) -> Iterator[tuple[int, Any, int | None]]:
         """The records that count, in execution order: number and inputs."""
         for segment in reversed(segments):
             for first, end in self.ranges:
@@ -86,7 +86,9 @@ class Window:
                 stop = min(len(segment), (self.trace.number if end is None else end) - segment.first)
                 if start < stop:
                     part = segment.records[start * STRIDE : stop * STRIDE]
-                    yield from zip(range(segment.first + start, segment.first + stop), part[1::STRIDE], part[2::STRIDE], strict=True)
+                    yield from zip(
+                        range(segment.first + start, segment.first + stop), part[1::STRIDE], part[2::STRIDE], strict=True
+                    )
 
     def first_number(self) -> int:
         return self.ranges[0][0] if self.ranges else self.trace.number

@@ -223,7 +223,7 @@ CODES: dict[str, Code] = {
         "not part of this version yet",
         "The language has this construct; this version of gradcli can't run it.",
         "See the change log for what a version can do.",
-        "var x = 1.0\ntape t { y = x**2 }",
+        "var x = 1.0\nrecord { y = x**2 }",
     ),
     "E401": Code(
         "the source is too large",

@@ -22,9 +22,6 @@ class Node(Frozen):
     span: Span = field(compare=False)
 
 
-# ---- names ---------------------------------------------------------------------------------------------------------
-
-
 @frozen
 class Slot(Frozen):
     """Where a name lives in its frame. `cell`: the slot holds a box shared with inner functions."""
@@ -272,8 +269,7 @@ class Augment(Node):
 
 @frozen
 class Update(Node):
-    """`variable := value`, or with `op` `:+=` and `:-=`. `variable` is evaluated to a variable; where it is an `Index`
-    whose object is itself a variable (`x[i] := v`), one element of that variable's state is updated: decided when it runs."""
+    """`variable := value`, or `:+=` and `:-=` with `op`. Of an `Index` into a variable (`x[i] := v`) one element is updated."""
 
     variable: Expression
     value: Expression
@@ -282,8 +278,6 @@ class Update(Node):
 
 @frozen
 class Evaluate(Node):
-    """An expression that stands as a statement."""
-
     value: Expression
 
 
@@ -309,13 +303,11 @@ class For(Node):
 
 
 @frozen
-class Break(Node):
-    pass
+class Break(Node): ...
 
 
 @frozen
-class Continue(Node):
-    pass
+class Continue(Node): ...
 
 
 @frozen
@@ -361,13 +353,32 @@ class Import(Node):
     program: Program
 
 
+@frozen
+class Tape(Node):
+    """`tape t (…) { … }`: opens a window for the block; `options` are `persistent` and `watch_variables`."""
+
+    slot: Slot
+    options: tuple[tuple[str, Expression], ...]
+    body: tuple[Statement, ...]
+
+
+@frozen
+class Watch(Node):
+    """`watch a, b`, or `t.watch(a)` with `tape`. A name comes with its slot, where what it holds becomes watched."""
+
+    items: tuple[tuple[Expression, Slot | None], ...]
+    tape: Expression | None = None
+
+
+@frozen
+class Pause(Node):
+    body: tuple[Statement, ...]
+
+
 Statement = (
     Declare | Assign | Augment | Update | Evaluate | If | While | For | Break | Continue | Return | Print | Output
-    | Expect | ExpectError | Import
+    | Expect | ExpectError | Import | Tape | Watch | Pause
 )  # fmt: skip
-
-
-# ---- the whole -------------------------------------------------------------------------------------------------------
 
 
 @frozen

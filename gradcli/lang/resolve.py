@@ -20,7 +20,7 @@ from .flow import Journal
 from .parser import collector_paused
 from .results import result_names
 from .scopes import Event, Scopes
-from .targets import TargetResolver
+from .windows import WindowResolver, is_watch_call
 
 Loader = Callable[[str, Span, bool], program.Program]  # (path or library's name, where it is imported, is it the library)
 
@@ -30,9 +30,6 @@ MAX_ERRORS = 100  # after so many, the rest of the program isn't looked at
 
 # What this version parses but doesn't run. To add one, remove it here and give it a case.
 NOT_YET: dict[type, str] = {
-    syntax.Tape: "tape",
-    syntax.Watch: "watch",
-    syntax.Pause: "pause",
     syntax.Record: "record",
     syntax.ModuleDefinition: "module",
     syntax.Backward: "backward",
@@ -63,7 +60,7 @@ def deep_recursion() -> Iterator[None]:
         sys.setrecursionlimit(limit)
 
 
-class Resolver(TargetResolver):
+class Resolver(WindowResolver):
     """Resolves the statements of a whole program, in order."""
 
     def __init__(self, tree: syntax.Module, source: Source, loader: Loader | None, given: frozenset[str], imported: bool) -> None:
@@ -84,7 +81,7 @@ class Resolver(TargetResolver):
             syntax.Assign: self.assign,
             syntax.Augment: self.augment,
             syntax.Update: self.update,
-            syntax.Evaluate: lambda node: program.Evaluate(self.expression(node.value), span=node.span),
+            syntax.Evaluate: self._evaluate,
             syntax.If: self._if,
             syntax.While: self._while,
             syntax.For: self._for,
@@ -97,6 +94,9 @@ class Resolver(TargetResolver):
             syntax.Expect: self._expect,
             syntax.ExpectError: self._expect_error,
             syntax.Import: self._import,
+            syntax.Tape: self.tape,
+            syntax.Watch: self.watch,
+            syntax.Pause: self.pause,
             **dict.fromkeys(NOT_YET, self._not_yet),
         }
 
@@ -162,7 +162,10 @@ class Resolver(TargetResolver):
             self._reached = True
         return tuple(resolved), reaches_end
 
-    _reached = True  # whether the statement resolved last can be left at its end
+    def _evaluate(self, node: syntax.Evaluate) -> program.Statement:
+        if is_watch_call(node.value) and self.frame.scope.find("watch") is None:
+            return self.watch_on(node.value)  # type: ignore[arg-type]
+        return program.Evaluate(self.expression(node.value), span=node.span)
 
     def _resolved(self, statement: syntax.Statement) -> list[program.Statement]:
         result = self._statements[type(statement)](statement)

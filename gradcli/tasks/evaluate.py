@@ -244,9 +244,9 @@ def _explain(
         pairs = [f"no gradient of `{of}` with respect to `{by}`" for of, by in answer.missing]
         return [Diagnostic("W201", message, help=unsaid, reason="unknown") for message in pairs]
     found: list[Diagnostic] = []
-    for target, source, span, name in run.unconnected if in_program else []:
-        source_name = name or (source.name if type(source) is Variable else "")
-        found.append(reasons.explain(run, node, target, "", source, source_name, span))
+    for asked in run.unconnected if in_program else []:
+        name = asked.source.name if type(asked.source) is Variable else ""
+        found.append(reasons.explain(run, node, asked.target, "", asked.source, name, asked.span, asked.window))
     for of, by in answer.missing:
         target, source = again.targets.get(of), again.sources[by]
         if again.is_replaced(by):
@@ -254,5 +254,5 @@ def _explain(
             message = f"no gradient of `{of}` with respect to `{by}`: {reason.text}"
             found.append(Diagnostic("W203", message, reason.span, "", reason.help, reason.code))
         else:
-            found.append(reasons.explain(run, node, target, of, source, by, None))
+            found.append(reasons.explain(run, node, target, of, source, by, None, run.trace.main))
     return list(dict.fromkeys(found))

@@ -1,0 +1,195 @@
+"""`tape`, `watch` and `pause`: the windows that programs open, and what a tape answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NoReturn, TypeAlias
+
+from ..diagnostics import Span, did_you_mean
+from ..lang import program
+from ..ops.op import BindingError, Signature
+from .apply import plain_array
+from .backends import is_inexact
+from .compiler import Compiler
+from .derivatives import batch_jacobian, grad, jacobian
+from .expressions import compile_expression, compile_value, truth
+from .run import Run
+from .tape import Site, primal
+from .values import FRAME_HEAD, Cell, Function, List, Tape, Variable, describe, read
+from .windows import Window
+
+Statement: TypeAlias = "Callable[[list[Any]], int | None]"
+
+
+def compile_tape(c: Compiler, node: program.Tape) -> Statement:
+    from .statements import compile_block
+
+    k, cell = node.slot.index + FRAME_HEAD, node.slot.cell
+    options = [(name, compile_value(c, value), value.span) for name, value in node.options]
+    body = compile_block(c, node.body)
+
+    def run_tape(frame: list[Any]) -> int | None:
+        run = frame[0]
+        given = {name: truth(run, value(frame), span) for name, value, span in options}
+        window = Window(run.trace, node.slot.name, given.get("watch_variables", True), given.get("persistent", False))
+        if cell:
+            frame[k][0] = Tape(window)
+        else:
+            frame[k] = Tape(window)
+        run.trace.open(window)
+        try:
+            return body(frame)
+        finally:
+            run.trace.close(window)
+            _unwatch(run, window)
+
+    return run_tape
+
+
+def _unwatch(run: Run, window: Window) -> None:
+    """Ends a window's watch: its variables are leaves no longer, unless another window watches them."""
+    for variable in window.watched:
+        variable.watchers -= 1
+        variable.attach(run)
+    window.watched.clear()
+
+
+def compile_pause(c: Compiler, node: program.Pause) -> Statement:
+    from .statements import compile_block
+
+    body = compile_block(c, node.body)
+
+    def run_pause(frame: list[Any]) -> int | None:
+        trace = frame[0].trace
+        paused = trace.pause(list(trace.windows))
+        try:
+            return body(frame)
+        finally:
+            trace.resume(paused)
+
+    return run_pause
+
+
+# ---- watch -----------------------------------------------------------------------------------------------------------
+
+
+def compile_watch(c: Compiler, node: program.Watch) -> Statement:
+    items = [(compile_expression(c, value), slot, value.span) for value, slot in node.items]
+    tape = None if node.tape is None else compile_expression(c, node.tape)
+
+    def run_watch(frame: list[Any]) -> None:
+        run = frame[0]
+        window = run.trace.windows[-1]
+        if tape is not None:
+            value = tape(frame)
+            if type(value) is not Tape:
+                run.fail("E309", f"{describe(value)} has no member `watch`", node.span, help="only tapes do; or write `watch x`")
+            window = value.window
+        for item, slot, span in items:
+            value = item(frame)
+            if type(value) is List and not any(type(i) is Variable for i in value):
+                value = plain_array(run, value, partial(_fail_list, run, span))
+            if slot is not None and not (type(value) in (Variable, tuple, List, dict, Tape) or isinstance(value, Function)):
+                value = Variable(slot.name, "watched", span, value)
+                holder, k = frame, slot.index + FRAME_HEAD
+                if type(holder[k]) is Cell:
+                    holder[k][0] = value
+                else:
+                    holder[k] = value
+            watch(run, window, value, span)
+
+    return run_watch
+
+
+def _fail_list(run: Run, span: Span, message: str, help: str) -> NoReturn:
+    run.fail("E302", message, span, help=help)
+
+
+def watch(run: Run, window: Window, value: Any, span: Any) -> None:
+    """Makes a window watch a value: a variable, something the trace has, or a list or dict of these."""
+    if type(value) is List or type(value) is dict:
+        for item in value.values() if type(value) is dict else value:
+            watch(run, window, item, span)
+    elif type(value) is tuple:
+        window.watch.add(value[1])
+    elif type(value) is Variable:
+        value.watchers += 1
+        value.attach(run)
+        window.watched.append(value)
+        if value.number:
+            window.watch.add(value.number)
+    else:
+        run.fail("E312", f"{describe(value)} can't be watched", span, help="give it a name, and watch that")
+
+
+# ---- what a tape answers ---------------------------------------------------------------------------------------------
+
+
+def call(run: Run, tape: Tape, name: str, arguments: list[Any], keywords: dict[str, Any], site: Site) -> Any:
+    """`t.gradient(…)` and the other members of a tape. Raises GradcliError (E309) for a name that isn't one."""
+    if name not in _MEMBERS:
+        run.fail("E309", f"a tape has no member `{name}`", site.span, help=did_you_mean(name, _MEMBERS))
+    signature, member = _MEMBERS[name]
+    try:
+        slots, given = signature.bind(f"{tape.window.name}.{name}", len(arguments), list(keywords))
+    except BindingError as error:
+        run.fail("E308", error.message, site.span, help=error.help)
+
+    def value(key: Any) -> Any:
+        return keywords[key] if isinstance(key, str) else arguments[key]
+
+    options = {p.name: p.default for p in signature.options} | {n: value(k) for n, k in given.items()}
+    return member(run, tape.window, site, [value(k) for k in slots], options)
+
+
+def _asked(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A request for a derivative: a tape that isn't persistent answers one, and doesn't record it in its own block."""
+
+    def request(run: Run, window: Window, site: Site, operands: list[Any], options: dict[str, Any]) -> Any:
+        if window.spent and not window.persistent:
+            run.fail(
+                "E321", f"the tape `{window.name}` was asked before", site.span, "it answers once",
+                f"open it with `tape {window.name} (persistent = true)` to ask it more than once",
+            )  # fmt: skip
+        window.spent = True
+        paused = [] if window.persistent else run.trace.pause([window])
+        try:
+            return function(run, site, operands, options, window)
+        finally:
+            run.trace.resume(paused)
+
+    return request
+
+
+def _watch(run: Run, window: Window, site: Site, operands: list[Any], options: dict[str, Any]) -> None:
+    for value in operands:
+        if type(value) is not Variable and type(value) is not tuple and is_inexact(primal(read(value))):
+            run.fail("E312", "a plain value can only be watched by its name", site.span, help="write `t.watch(x)` as a statement")
+        watch(run, window, value, site.span)
+
+
+def _watched_variables(run: Run, window: Window, site: Site, operands: list[Any], options: dict[str, Any]) -> List:
+    return List(list(window.uses))
+
+
+def _reset(run: Run, window: Window, site: Site, operands: list[Any], options: dict[str, Any]) -> None:
+    """Forgets what was recorded and watched; recording goes on from here, if the block is still open."""
+    recording = window.recording
+    _unwatch(run, window)
+    window.ranges.clear()
+    window.watch.clear()
+    window.uses.clear()
+    window.spent = False
+    if recording:
+        window.begin()
+
+
+_MEMBERS: dict[str, tuple[Signature, Callable[..., Any]]] = {
+    "gradient": (Signature('target, sources; unconnected="none", seed=none'), _asked(grad)),
+    "jacobian": (Signature('target, source; unconnected="none"'), _asked(jacobian)),
+    "batch_jacobian": (Signature("target, source"), _asked(batch_jacobian)),
+    "watch": (Signature("*values"), _watch),
+    "watched_variables": (Signature(""), _watched_variables),
+    "reset": (Signature(""), _reset),
+}
