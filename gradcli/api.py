@@ -12,6 +12,7 @@ from .tasks.evaluation import Evaluation, Options
 from .tasks.programs import parse_program, read_source
 
 if TYPE_CHECKING:
+    from .engine.evaluator import Compiled
     from .lang.program import Program as ResolvedProgram
 
 
@@ -31,6 +32,7 @@ class Program:
 
     def __init__(self, resolved: ResolvedProgram, options: Options) -> None:
         self._resolved, self._options = resolved, options
+        self._compiled: Compiled | None = None  # at the first run
 
     def run(self, inputs: Mapping[str, Any] | None = None, /, **names: Any) -> Evaluation:
         """Runs the program with these inputs: numbers, bools, nested lists of them, or NumPy arrays.
@@ -39,9 +41,10 @@ class Program:
         inputs or the program; its `evaluation` then holds what was computed and printed before a run-time error. A failed
         `expect` isn't an error: see `Evaluation.expectations`.
         """
-        from .tasks.evaluate import evaluate
+        from .tasks.evaluate import evaluate, prepare
 
-        evaluation = evaluate(self._resolved, {**(inputs or {}), **names}, self._options)
+        self._compiled = self._compiled or prepare(self._resolved, self._options)
+        evaluation = evaluate(self._resolved, {**(inputs or {}), **names}, self._options, self._compiled)
         errors = [d for d in evaluation.diagnostics if d.severity == "error"]
         if errors:
             error = GradcliError(*errors)

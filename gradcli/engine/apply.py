@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from ..ops import OPS
 from ..ops.op import Op, OpError
 from . import scalars
-from .backends import CPU, INT_MAX, broadcast_shapes, checked_int, count, is_inexact, is_scalar, shape_of
+from .backends import CPU, INT_MAX, broadcast_shapes, checked_int, count, dtype_name, is_inexact, is_scalar, shape_of
 from .formulas import array_function, rule_reads, scalar_function
 from .run import Run
 from .tape import Site, blank
@@ -291,6 +291,8 @@ def structural(run: Run, site: Site, primals: list[Any], options: Mapping[str, A
         run.fail("E320", f"`{op.name}`: {message}", site.span, _operand_shapes(primals))
     if type(y) is list:
         return [run.backend.settle(part) for part in y]
+    if run.settings.dtype == "float32" and op.integers == "float" and op.category != "casting" and dtype_name(y) == "float64":
+        y = y.astype("float32") if all(map(_is_integer, primals)) else y  # as `mean` of ints: floats are the run's
     return run.backend.settle(y)
 
 

@@ -111,7 +111,7 @@ def _verify_shape(run: Run, shape: tuple[int, ...], spec: program.TypeSpec, node
 def cast(run: Run, value: Any, dtype: str) -> Any:
     """A number or array in a dtype that can hold it."""
     if shape_of(value):
-        return value.astype(dtype)
+        return value.astype(dtype, copy=False)  # arrays are never changed while anybody else holds them
     if dtype == "float32":
         return run.backend.xp.float32(value)
     scalar = {"float64": float, "int64": int, "bool": bool, "complex128": complex}[dtype](value)

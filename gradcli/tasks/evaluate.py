@@ -39,7 +39,7 @@ def evaluate(node: program.Program, inputs: Mapping[str, Any], options: Options,
     inputs and options that don't fit the program.
     """
     verify_inputs(node, inputs, options.ignore_extra)
-    compiled = compiled or compile_program(options.settings, node)
+    compiled = compiled or prepare(node, options)
     evaluation = Evaluation(node.source.name)
     while True:
         run = Run(options.settings, inputs)
@@ -71,6 +71,11 @@ def evaluate(node: program.Program, inputs: Mapping[str, Any], options: Options,
         evaluation.trace = dump(run.trace)
     release(run, frame)
     return evaluation
+
+
+def prepare(node: program.Program, options: Options) -> Compiled:
+    """The program compiled for these options, to be run any number of times."""
+    return compile_program(options.settings, node)
 
 
 def constant(text: str, name: str) -> Any:
