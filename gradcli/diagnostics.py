@@ -143,6 +143,13 @@ _MAX_LINE = 160  # longer source lines are shown as a window around the caret
 _MAX_CALLS = 8
 
 
+def said(diagnostic: Diagnostic) -> str:
+    """What a diagnostic says in words, without the lines of the program that it shows."""
+    calls = [call if isinstance(call, str) else f"in `{call.function}`" for call in _shorten(diagnostic.calls)]
+    headline = f"{diagnostic.severity}[{diagnostic.code}]: {diagnostic.message}"
+    return "\n".join([headline, diagnostic.label, diagnostic.help, *calls])
+
+
 def render(diagnostic: Diagnostic, color: bool = False) -> str:
     """Draws one diagnostic: headline, place, source line with a caret span, help, and the calls that led there."""
     paint = _painter(color)

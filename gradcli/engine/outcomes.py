@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from typing import Any
 
 from ..diagnostics import Diagnostic, Span
@@ -37,15 +38,22 @@ def compile_expect(c: Compiler, node: program.Expect) -> Callable[[list[Any]], N
     def expect_close(frame: list[Any]) -> None:
         tolerances = {"rtol": RTOL, "atol": ATOL}
         for name, option in options:
-            tolerances[name] = float(plain(option(frame)))
+            tolerances[name] = _tolerance(frame[0], name, plain(option(frame)), node.span)
         message = compare(frame[0], value(frame), other(frame), **tolerances)
         note(frame[0], line, message, node.span)
 
     return expect_close
 
 
+def _tolerance(run: Run, name: str, value: Any, span: Span) -> float:
+    if not isinstance(value, int | float) and not (hasattr(value, "dtype") and value.dtype.kind in "if" and value.size == 1):
+        run.fail("E311", f"`{name}` is {describe(value)}", span, help="a tolerance is a number, such as `1e-6`")
+    return float(value)
+
+
 def compare(run: Run, a: Any, b: Any, rtol: float, atol: float) -> str:
-    """What is wrong with `a ~= b`, "" if nothing: equal shapes, |a - b| <= atol + rtol |b| in each element, nan equal to nan."""
+    """What is wrong with `a ~= b`, "" if nothing: equal shapes, |a - b| <= atol + rtol |b| in each element, nan equal to nan.
+    An infinity is close to itself only."""
     x, y = plain(a), plain(b)
     if isinstance(x, list) and isinstance(y, list) and len(x) == len(y):
         messages = [compare(run, p, q, rtol, atol) for p, q in zip(x, y, strict=True)]
@@ -64,7 +72,8 @@ def compare(run: Run, a: Any, b: Any, rtol: float, atol: float) -> str:
     if not shape_of(x):
         return "" if _close(x, y, rtol, atol) else f"expected {show(y)}, got {show(x)}{_difference(x, y)}"
     xp = run.backend.xp
-    good = (xp.abs(x - y) <= atol + rtol * xp.abs(y)) | (x == y) | ((x != x) & (y != y))
+    p, q = (v.astype("float64") if v.dtype.kind in "bi" else v for v in (x, y))  # their differences would wrap, or be refused
+    good = (xp.isfinite(q) & (xp.abs(p - q) <= atol + rtol * xp.abs(q))) | (x == y) | ((x != x) & (y != y))
     if bool(good.all()):
         return ""
     flat_x, flat_y = x.ravel(), y.ravel()
@@ -85,7 +94,7 @@ def _thing(value: Any) -> bool:
 
 
 def _close(x: Any, y: Any, rtol: float, atol: float) -> bool:
-    return bool(x == y or (x != x and y != y) or abs(x - y) <= atol + rtol * abs(y))
+    return bool(x == y or (x != x and y != y) or (abs(y) < inf and abs(x - y) <= atol + rtol * abs(y)))
 
 
 def _difference(x: Any, y: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from ..diagnostics import GradcliError, Span, render
+from ..diagnostics import GradcliError, Span, said
 from ..lang import program
 from . import builtins, declarations, indexing, outcomes, tapes
 from .apply import apply
@@ -283,7 +283,7 @@ def _expect_error(c: Compiler, node: program.ExpectError) -> Statement:
             try:
                 body(frame)
             except GradcliError as error:
-                text = "\n".join(render(d) for d in error.diagnostics)
+                text = "\n".join(said(d) for d in error.diagnostics)
                 run.depth = depth
                 run.trace.enter(calls)
         if not text:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..diagnostics import GradcliError, Report, Source, Span, did_you_mean, render
+from ..diagnostics import GradcliError, Report, Source, Span, did_you_mean, said
 from . import program, syntax
 from .expressions import BUILTINS, CONSTANTS, Frame
 from .flow import Journal
@@ -376,6 +376,6 @@ class Resolver(WindowResolver):
         body, _ = self.block(node.body.statements)
         for journal, mark in zip(journals, marks, strict=True):
             journal.rewind(mark)
-        found = "\n".join(render(diagnostic) for diagnostic in self.report.diagnostics)
+        found = "\n".join(said(diagnostic) for diagnostic in self.report.diagnostics)
         self.report, self._in_expect = report, outside
         return program.ExpectError(node.message, () if found else body, found, span=node.span)

@@ -306,3 +306,35 @@ def test_runs_start_from_fresh_state() -> None:
 
     program = gradcli.load(source="var x = 1.0; x :+= 1.0; y = x * normal([])")
     assert program.run().outputs == program.run().outputs
+
+
+@pytest.mark.parametrize(
+    ("expectation", "passes"),
+    [
+        ("expect inf ~= inf", True),
+        ("expect inf ~= -inf", False),
+        ("expect [1.0, inf] * 1 ~= [1.0, -inf] * 1", False),
+        ("expect 1.0 ~= inf", False),
+        ("expect [1.0] * 1 ~= [inf] * 1", False),
+        ("expect nan ~= nan", True),
+        ("expect array([true, false]) ~= array([true, false])", True),
+        ("expect array([true, false]) ~= array([true, true])", False),
+        ("expect array([9223372036854775807]) ~= array([-9223372036854775807])", False),
+        ("expect 1.0 ~= 1.5 within (atol = inf)", True),
+        ('expect error "zero" { 1 // 0 }', True),
+        ('expect error "E306" { 1 // 0 }', True),
+        ('expect error "`//`" { 1 // 0 }', True),
+        ('expect error "never said" { 1 // 0 }', False),  # the line that the error shows holds these words
+        ('expect error "never said" { nowhere }', False),
+        ('expect error "unknown name" { nowhere }', True),
+    ],
+)
+def test_what_expectations_hold(expectation: str, passes: bool) -> None:
+    import gradcli
+
+    assert [e.passed for e in gradcli.load(source=expectation).run().expectations] == [passes]
+
+
+def test_a_tolerance_is_a_number() -> None:
+    error = failure('expect 1.0 ~= 2.0 within (rtol = "a")')
+    assert (error.code, error.message) == ("E311", '`rtol` is the string "a"')
