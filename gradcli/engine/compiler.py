@@ -17,6 +17,7 @@ class Compiler:
     slow       whether scalars can't be Python floats, so that the short cuts would never be taken
     counts     whether every statement counts against `--max-steps`
     prefix     stands before the names of variables: `other.` in an imported program
+    fusing     whether what is compiled is part of an expression that can be one function (`fusion.py`)
     declared   the slots of the top level that are declared: assigning to one may replace a variable
     parameters  the slots of the function being compiled that are its parameters
     """
@@ -27,6 +28,7 @@ class Compiler:
         self.imports = {} if imports is None else imports
         self.prefix = prefix
         self.declared: set[int] = set()
+        self.fusing = False
         self.parameters: set[int] = set()
         self.settings = settings
         self.keeps_all = keeps_all

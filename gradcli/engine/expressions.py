@@ -15,6 +15,7 @@ from .apply import apply
 from .backends import shape_of
 from .compiler import Closure, Compiler
 from .formulas import scalar_function
+from .fusion import fuse, plan
 from .scalar_closures import Operand
 from .scalars import FAST
 from .tape import KeepingTrace, Site, primal
@@ -109,6 +110,17 @@ _LONG_CHAIN = 16  # links; longer ones are walked in a loop, so that no chain ne
 def _apply(c: Compiler, node: program.Apply) -> Closure:
     if node.op.engine:
         return calls.compile_engine_call(c, node)
+    if node.op.elementwise and not (c.slow or c.fusing):
+        found = plan(node)
+        if found is not None:
+            c.fusing = True  # its parts needn't be fused by themselves
+            cold = _operation(c, node)
+            c.fusing = False
+            return fuse(found, cold)
+    return _operation(c, node)
+
+
+def _operation(c: Compiler, node: program.Apply) -> Closure:
     if _is_binary(node):
         return _binary_chain(c, node)
     site = Site(node.op, node.span)
@@ -180,6 +192,12 @@ _NUMBERS = frozenset((float, int, bool))
 
 def _is_thing(value: Any) -> bool:
     return value is None or type(value) in (str, dict, List)
+
+
+def _compares_whole(a: Any, b: Any) -> bool:
+    """Whether `a == b` is one bool: of none, a string or a dict with anything, and of two lists. A list beside an array or
+    a number becomes an array, as in any other operation."""
+    return type(a) is type(b) is List or any(v is None or type(v) in (str, dict) for v in (a, b))
 
 
 def same(a: Any, b: Any, depth: int = 0) -> bool:
@@ -264,7 +282,7 @@ def _chain(c: Compiler, node: program.Chain) -> Closure:
 
 def compare(run: Any, site: Site, a: Any, b: Any) -> Any:
     """A comparison of any two values."""
-    if site.op.name in ("eq", "ne") and (_is_thing(primal(a)) or _is_thing(primal(b))):
+    if site.op.name in ("eq", "ne") and _compares_whole(primal(a), primal(b)):
         return same(a, b) == (site.op.name == "eq")
     return apply(run, site, (a, b))
 

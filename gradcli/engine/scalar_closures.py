@@ -21,7 +21,7 @@ from .values import Variable
 
 assert STRIDE == 6  # the records that the templates append are written out
 
-_INFIX = {
+INFIX = {
     "add": "+",
     "sub": "-",
     "mul": "*",
@@ -35,7 +35,7 @@ _INFIX = {
     "eq": "==",
     "ne": "!=",
 }
-_EXACT_ON_INTS = frozenset(("add", "sub", "mul", "floordiv", "mod"))
+EXACT_ON_INTS = frozenset(("add", "sub", "mul", "floordiv", "mod"))
 
 
 class Operand(NamedTuple):
@@ -96,14 +96,14 @@ def closure(frame):
 @cache
 def _binary_factory(op: str, left: str, right: str) -> Callable[..., Closure]:
     def compute(x: str, y: str) -> str:
-        return f"{x} {_INFIX[op]} {y}" if op in _INFIX else f"fast({x}, {y})"
+        return f"{x} {INFIX[op]} {y}" if op in INFIX else f"fast({x}, {y})"
 
     operands = "\n    ".join(_source("a", Operand(left, None)) + _source("b", Operand(right, None)))
     otherwise = "return run_op(frame[0], site, (a, b))"
     is_float = "True" if left == "float" else "False" if left == "int" else "type(a) is float"
     b_is_number = "True" if right in ("float", "int") else "type(b) is float or type(b) is int"
     on_ints = otherwise
-    if op in _EXACT_ON_INTS:
+    if op in EXACT_ON_INTS:
         on_ints = f"y = {compute('a', 'b')}\n            return y if INT_MIN <= y <= INT_MAX else run_op(frame[0], site, (a, b))"
     record = _RECORD.format(
         other="if m is not None and b[2] is not segment:\n        segment.reads(b[2])", record="(active, n, m, x1, x2, y)"
@@ -164,7 +164,7 @@ def closure(frame):
     if type(b) is tuple:
         b = b[0]
     if (type(a) is float or type(a) is int) and (type(b) is float or type(b) is int):
-        return a {_INFIX[op]} b
+        return a {INFIX[op]} b
     return run_op(frame[0], site, a, b)
 """,
     )

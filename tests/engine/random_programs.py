@@ -118,7 +118,7 @@ class _Writer:
         if form == "scaled":
             return self.pick(_BINARY).format(s(), v())
         if form == "list":
-            return f"array([{s()}, {s()}, {s()}])"
+            return f"1.0 * array([{s()}, {s()}, {s()}])"  # of floats, whatever the elements are
         if form == "where":
             return f"where(re({v()}) > {self.pick(_THRESHOLDS)}, {v()}, {s()})"
         if form == "matrix":

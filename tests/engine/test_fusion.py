@@ -1,0 +1,92 @@
+"""Hot expressions: one function does what the closures do, and records the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from gradcli.diagnostics import GradcliError
+from gradcli.engine import fusion
+
+from .programs import evaluate, executed, failure, value
+from .random_programs import Program, points, programs
+from .test_reverse import RELAXED
+
+NEVER = 10**9
+
+
+def _in_both(monkeypatch: pytest.MonkeyPatch, source: str) -> tuple[object, object]:
+    monkeypatch.setattr(fusion, "HOT", NEVER)
+    cold = evaluate(source)
+    monkeypatch.setattr(fusion, "HOT", 1)
+    return cold, evaluate(source)
+
+
+@RELAXED
+@given(programs(), points)
+def test_random_programs_give_the_same(program: Program, point: tuple[float, np.ndarray]) -> None:
+    x, v = point
+    answers = []
+    for hot in (NEVER, 1):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(fusion, "HOT", hot)
+            evaluation = evaluate(program.source + 'g = grad(y, x, unconnected = "zero")\noutput y, g', {"x": x, "v": v})
+        answers.append((evaluation.outputs, evaluation.gradients))
+    np.testing.assert_equal(answers[1], answers[0])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "s = s * 0.999 + sin(x * i) * 0.01",
+        "s = -s + x**2 / (i + 1)",
+        "s = s + (i + 2) * (i - 1) * x - i // 2 % 3",
+        "s = s + exp(x - i) * hypot(x, s)",
+        "s = s + log(x - i) * 0.0",
+        "s = s + 1.0 / (i - 3) * x",
+        "s = s + exp(800.0 * x + i) * 0.0",
+        "s = (s if i % 2 == 0 else [s, s]) * 1.0 + x * 0.5; s = sum(s) * 1.0 + 0.0",
+        "s = detach(s) * 1.0 + x * i",
+        "s = s + z * (x + i) - k * 2.0",
+    ],
+)
+def test_loops_give_the_same_and_record_the_same(monkeypatch: pytest.MonkeyPatch, body: str) -> None:
+    source = f"var x = 1.25; frozen k = 0.5; z = x; s = 0.3; for i in range(9) {{ {body} }}; y = s"
+    records = []
+    for hot in (NEVER, 1):
+        monkeypatch.setattr(fusion, "HOT", hot)
+        run, _ = executed(source)
+        records.append(run.trace.number)
+    assert records[0] == records[1]
+    cold, warm = _in_both(monkeypatch, source)
+    np.testing.assert_equal(warm.outputs, cold.outputs)
+    np.testing.assert_equal(warm.gradients, cold.gradients)
+
+
+def test_the_kinds_of_operands_may_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fusion, "HOT", 2)
+    source = (
+        "var x = 2.0; fn f(a, b) = a * b + a - 1; y = 0.0; for v in [1, 2.0, x, [1.0, 2.0], 3, x, 2j] { y = y + sum(f(v, 2)) }"
+    )
+    assert value(f"{source}; r = real(y)") == pytest.approx(sum([2, 5, 5, 7, 8, 5, -1]))
+
+
+def test_an_overflow_is_still_an_error_at_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fusion, "HOT", 1)
+    found = failure("n = 1; for i in range(100) { n = n * 3 + 1 }")
+    assert (found.code, found.span.text if found.span else "") == ("E305", "n * 3")
+
+
+def test_paused_and_second_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fusion, "HOT", 1)
+    source = "var x = 1.5; pause { for i in range(3) { p = x * x + 1.0 } }; for i in range(3) { y = x * x * x + sin(x) * 2.0 }"
+    evaluation = evaluate(f"{source}; g = grad(y, x); h = grad(g, x); output p, h")
+    np.testing.assert_allclose(evaluation.outputs["h"], 6 * 1.5 - 2 * np.sin(1.5))
+    assert evaluation.gradients["p"]["x"] is None
+
+
+def test_an_unassigned_name_is_found_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fusion, "HOT", 1)
+    with pytest.raises(GradcliError, match="E307"):
+        evaluate("fn f(n) { for i in range(3) { y = w * 2.0 + 1.0 }; return y }; if 1 > 2 { w = 1.0 }; r = f(1)")
