@@ -144,17 +144,30 @@ def from_outside(run: Run, name: str, given: Any, inside: Any, node: program.Dec
             return fail(f"its dtype is {given.dtype}", "arrays hold numbers only")
         given = run.backend.settle(run.backend.xp.asarray(given))
     if node.type is not None:
-        return _typed(run, given, node.type, node, "E005")
+        return _typed(run, _whole(run, given) if node.type.dtype == "int64" else given, node.type, node, "E005")
     kind = dtype_name(given)
     if inside is None:
         return given if kind in ("bool", "complex128") else cast(run, given, run.settings.dtype)
     if not (type(inside) in (int, float, bool, complex) or hasattr(inside, "dtype")):
         return given if kind in ("bool", "complex128") else cast(run, given, run.settings.dtype)
     wanted = dtype_name(inside)
+    if wanted == "int64":
+        given = _whole(run, given)
+        kind = dtype_name(given)
     order = ["bool", "int64", "float32", "float64", "complex128"]
     if order.index(kind) > order.index(wanted) and not (kind == "float64" and wanted == "float32"):
         return fail(f"it is {describe(given)}, and the program's value is {describe(inside)}", _widen(name, wanted))
     return cast(run, given, wanted)
+
+
+def _whole(run: Run, given: Any) -> Any:
+    """Floats without a fraction as ints, for data columns and JSON often hold ints so; anything else as it is."""
+    if type(given) is float:
+        return int(given) if given.is_integer() and abs(given) < 2.0**63 else given
+    if not hasattr(given, "dtype") or given.dtype.kind != "f":
+        return given
+    whole = bool(((given == run.backend.xp.trunc(given)) & (abs(given) < 2.0**63)).all())
+    return given.astype("int64") if whole else given
 
 
 def _widen(name: str, wanted: str) -> str:
@@ -222,7 +235,7 @@ def _set_state(run: Run, variable: Variable, new: Any, index: Any, node: program
             )  # fmt: skip
         if dtype_name(new) != dtype_name(old):
             order = ["bool", "int64", "float32", "float64", "complex128"]
-            wide = order.index(dtype_name(new)) > order.index(dtype_name(old))
+            wide = type(new) is str or order.index(dtype_name(new)) > order.index(dtype_name(old))
             if wide and not (dtype_name(new) == "float64" and dtype_name(old) == "float32"):
                 run.fail("E313", f"`{variable.name}` is {dtype_name(old)}, and the new state {describe(new)}", node.span)
             new = cast(run, new, dtype_name(old))

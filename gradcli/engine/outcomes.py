@@ -13,7 +13,7 @@ from .compiler import Compiler
 from .expressions import compile_value, same, truth
 from .run import Expectation, Run
 from .tape import primal
-from .values import List, describe, plain, show, show_shape
+from .values import List, describe, plain, read, show, show_shape
 
 RTOL, ATOL = 1e-9, 1e-12
 
@@ -38,16 +38,17 @@ def compile_expect(c: Compiler, node: program.Expect) -> Callable[[list[Any]], N
     def expect_close(frame: list[Any]) -> None:
         tolerances = {"rtol": RTOL, "atol": ATOL}
         for name, option in options:
-            tolerances[name] = _tolerance(frame[0], name, plain(option(frame)), node.span)
+            tolerances[name] = _tolerance(frame[0], name, option(frame), node.span)
         message = compare(frame[0], value(frame), other(frame), **tolerances)
         note(frame[0], line, message, node.span)
 
     return expect_close
 
 
-def _tolerance(run: Run, name: str, value: Any, span: Span) -> float:
+def _tolerance(run: Run, name: str, given: Any, span: Span) -> float:
+    value = plain(given)
     if not isinstance(value, int | float) and not (hasattr(value, "dtype") and value.dtype.kind in "if" and value.size == 1):
-        run.fail("E311", f"`{name}` is {describe(value)}", span, help="a tolerance is a number, such as `1e-6`")
+        run.fail("E311", f"`{name}` is {describe(read(given))}", span, help="a tolerance is a number, such as `1e-6`")
     return float(value)
 
 

@@ -47,6 +47,10 @@ def declared(declaration: str, given: Any) -> Any:
         ("var x: float", 3, 3.0),
         ("var x: float64 = 1", 3, 3.0),
         ("var x: int64", 3, 3),
+        ("var x: int64", 3.0, 3),
+        ("var x: int64[...]", [1.0, 2.0], [1, 2]),
+        ("const x = 10", 20.0, 20),
+        ("const x = [1]", [2.0, 3.0], [2, 3]),
         ("var x: int64[...]", [1, 2], [1, 2]),
         ("var x: bool", True, True),
         ("var x: complex128", 3, 3 + 0j),
@@ -74,6 +78,9 @@ def test_arrays_from_outside_are_taken_as_they_are() -> None:
     ("declaration", "given", "code"),
     [
         ("const x = 10", 2.5, "E005"),
+        ("const x = [10]", [1.0, 2.5], "E005"),
+        ("var x: int64", 1e300, "E005"),
+        ("var x: int64", "nan", "E005"),
         ("var x = 1.0", 1j, "E005"),
         ("var x = 1.0", "text", "E005"),
         ("var x", None, "E005"),
@@ -232,6 +239,7 @@ def test_automatic_gradients_are_at_the_last_state() -> None:
         ("l = [1.0]; l[0] := 2.0", "E312"),
         ("fn f(a) { a := 1.0 }; f(3.0)", "E312"),
         ("var x = 1.0; x := none", "E312"),
+        ('var x = 1.0; x := "a"', "E313"),
     ],
 )
 def test_updates_that_do_not_fit(program: str, code: str) -> None:
