@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..diagnostics import Span
@@ -74,12 +75,8 @@ def zeros_like(run: Run, value: Any) -> Any:
 def _seeds(run: Run, traced: list[Traced], target: Any, seed: Any, site: Site) -> list[tuple[Traced, Any]]:
     if seed is None:
         return [(t, ones_like(run, t)) for t in traced]
-    cotangents = list(leaves(seed)) if not (type(seed) is List and type(target) is not List) else [seed]
-    values = list(leaves(target))
-    if len(cotangents) != len(values):
-        run.fail("E314", f"the seed has {len(cotangents)} values for {len(values)} targets", site.span)
     seeds = []
-    for value, cotangent in zip(values, cotangents, strict=True):
+    for value, cotangent in _beside(run, target, seed, site):
         value, cotangent = read(value), read(cotangent)
         if type(cotangent) is List:
             cotangent = plain_array(run, cotangent, lambda m, h: run.fail("E314", m, site.span, help=h))
@@ -90,6 +87,22 @@ def _seeds(run: Run, traced: list[Traced], target: Any, seed: Any, site: Site) -
         if type(value) is tuple:
             seeds.append((value, cotangent if is_inexact(inner) else _as_float(run, inner)))
     return seeds
+
+
+def _beside(run: Run, target: Any, seed: Any, site: Site) -> Iterator[tuple[Any, Any]]:
+    """Each value of a target with its part of the seed, which has the same structure."""
+    if type(target) is List and type(seed) is List and len(target) == len(seed):
+        pairs: Iterable[tuple[Any, Any]] = zip(target, seed, strict=True)
+    elif type(target) is dict and type(seed) is dict and target.keys() == seed.keys():
+        pairs = ((value, seed[key]) for key, value in target.items())
+    elif type(target) in (List, dict):
+        message = f"the seed is {describe(read(seed))}, the target {describe(target)}"
+        run.fail("E314", message, site.span, help="a seed has the structure of its target")
+    else:
+        yield target, seed
+        return
+    for value, part in pairs:
+        yield from _beside(run, value, part, site)
 
 
 def _as_float(run: Run, value: Any) -> Any:
