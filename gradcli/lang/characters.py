@@ -66,7 +66,7 @@ def _describe(character: str) -> str:
     return f"the character U+{ord(character):04X} ({name.lower()})"
 
 
-_MALFORMED = re.compile(r"([0-9][0-9_.]*|\.[0-9]+)(\w*)")
+_MALFORMED = re.compile(r"([0-9][0-9_.]*|\.[0-9_]+)(\w*)")
 
 
 def _explain_number(source: Source, offset: int) -> Diagnostic:
@@ -74,9 +74,10 @@ def _explain_number(source: Source, offset: int) -> Diagnostic:
     match = _MALFORMED.match(source.text, offset)
     number, word = match.groups() if match else (source.text[offset], "")
     span = Span(source, offset, match.end() if match else offset + 1)
-    if not word and not number.endswith("_") and "__" not in number:
+    misplaced = re.search(r"_(?![0-9])|\._", number)
+    if not word and not misplaced and span.end < len(source.text):
         return explain_character(source, span.end)  # such as in `2×3`
-    if number.endswith("_") or "__" in number:
+    if misplaced:
         return Diagnostic("E104", "an underscore in a number stands between two digits", span)
     if number == "0" and word[:1] in ("x", "X", "b", "B", "o", "O"):
         return Diagnostic("E104", "numbers are decimal", span)
