@@ -23,7 +23,7 @@ def load(path: str | os.PathLike[str] | None = None, *, source: str | None = Non
     """
     if (path is None) == (source is None):
         raise TypeError("load() takes a path or source=…, one of the two")
-    text = read_source(os.fspath(path)) if path is not None else Source("<source>", source or "")
+    text = read_source(os.fspath(path)) if path is not None else Source("<source>", (source or "").removeprefix("\ufeff"))
     return Program(parse_program(text), Options())
 
 

@@ -34,7 +34,7 @@ Dtype = Annotated[
     Literal["float64", "float32"], typer.Option("--dtype", metavar="float64|float32", help="The float type of the run.")
 ]
 Device = Annotated[str, typer.Option("--device", metavar="cpu|cuda|cuda:N", help="Where arrays live.")]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Of the random builtins.")]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of the random builtins.")]
 Output = Annotated[
     str | None, typer.Option("-o", "--output", metavar="FILE", help="Write the answer there, whole or not at all.")
 ]

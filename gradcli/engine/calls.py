@@ -192,7 +192,7 @@ def run_op(run: Run, site: Site, operands: list[Any], given: dict[str, Any]) -> 
         return builtins.IMPLEMENTATIONS[op.name](run, site, operands, options)
     options = {p.name: p.default for p in op.signature.options}
     options.update((name, plain(value)) for name, value in given.items())
-    if op.signature.variadic and len(operands) == 1:
+    if op.signature.variadic and not op.signature.leading and len(operands) == 1:  # `einsum("ii", a)` means `a` itself
         operands = builtins.rows(run, site, operands[0])
     return apply(run, site, tuple(operands), options)
 

@@ -241,7 +241,8 @@ def truth(run: Any, value: Any, span: Any) -> bool:
             "E310", f"a condition needs one bool, and this is an array of shape {tuple(value.shape)}", span,
             help="reduce it with `any(…)` or `all(…)`",
         )  # fmt: skip
-    run.fail("E310", f"a condition needs one bool, and this is {describe(value)}", span, help="compare it with something")
+    help = "reduce it with `any(…)` or `all(…)`" if type(value) is List else "compare it with something"
+    run.fail("E310", f"a condition needs one bool, and this is {describe(value)}", span, help=help)
     raise AssertionError
 
 

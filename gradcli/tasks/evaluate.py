@@ -156,7 +156,7 @@ class _Answer:
         else:
             value = next((v for v in self.run.declared if v.name == name), UNSET)
         if value is UNSET:
-            known = [*self.outputs, *self.node.names]
+            known = list(dict.fromkeys([*self.outputs, *self.node.names]))
             help = did_you_mean(name, known) or f"its names are {', '.join(f'`{n}`' for n in known[:12])}"
             raise GradcliError(Diagnostic("E003", f"the program has no value `{name}`", help=help))
         return value

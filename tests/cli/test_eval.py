@@ -216,3 +216,13 @@ def test_recursion(gradcli: Run) -> None:
     result = gradcli("eval", "-e", "fn f(n) { return f(n + 1) }\ny = f(0)")
     assert result.code == 4
     assert "E406" in result.err
+
+
+def test_a_seed_is_not_negative(gradcli: Run) -> None:
+    result = gradcli("eval", "-e", "y = normal(2)", "--seed", "-1")
+    assert result.code == 2
+    assert "--seed" in result.err
+
+
+def test_an_unknown_target_lists_each_name_once(gradcli: Run) -> None:
+    assert "its names are `y`, `x`\n" in gradcli("eval", "-e", "var x = 1.0; y = x", "--of", "quantity").err

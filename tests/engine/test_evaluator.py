@@ -75,6 +75,8 @@ INT_MAX, INT_MIN = 2**63 - 1, -(2**63)
         ("output {a: 1} == {a: 1} and {a: 1} != {b: 1}", True),
         ("output 1 == 1.0 and true == 1", True),
         ("output nan == nan", False),
+        ("output all(array([1, 2]) == [1, 2]) and any([1, 2] == 2)", True),  # a list beside an array is one
+        ("output array([1, 2]) == none", False),
         # unpacking
         ("a, b = 1, 2; a, b = b, a; output [a, b]", [2, 1]),
         ("[a, [b, c]] = [1, [2, 3]]; output a + b + c", 6),
@@ -338,3 +340,17 @@ def test_what_expectations_hold(expectation: str, passes: bool) -> None:
 def test_a_tolerance_is_a_number() -> None:
     error = failure('expect 1.0 ~= 2.0 within (rtol = "a")')
     assert (error.code, error.message) == ("E311", '`rtol` is the string "a"')
+
+
+@pytest.mark.parametrize("a", ["[[1.0, 2.0], [3.0, 4.0]]", "array([[1.0, 2.0], [3.0, 4.0]])"])
+def test_einsum_takes_one_operand_as_it_is(a: str) -> None:
+    found = value(f'output [einsum("ij->", {a}), einsum("ii", {a}), sum(einsum("ij->ji", {a})[0])]')
+    assert found == [10.0, 5.0, 4.0]
+
+
+def test_a_list_as_a_condition_names_any_and_all() -> None:
+    assert "any(…)" in failure("if [true, false] { y = 1 }").help
+
+
+def test_a_byte_order_mark_is_skipped() -> None:
+    assert value("\ufeffoutput 3") == 3
