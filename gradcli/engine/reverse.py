@@ -48,6 +48,8 @@ def sweep(
     if marked is not None and isinstance(run.trace, KeepingTrace):
         marked &= run.trace.active
     pass_ = _Sweep(run, wanted, marked, recorded)
+    if not window.sees_all():
+        pass_.outside = {n for n in wanted if n >= 0 and not window.covers(n)}
     for target, cotangent in seeds:
         if marked is None or target[1] in marked:
             pass_.add(target[1], cotangent)
@@ -81,6 +83,7 @@ class _Sweep:
         self.cotangents: dict[int, Any] = {}
         self.owned: set[int] = set()
         self.found: dict[int, Any] = {}
+        self.outside: set[int] = set()  # sources that a window watches but didn't record: the sweep ends at them
         self.site: Site  # of the record being passed
 
     def _blocks(self, segment: Segment) -> Iterator[tuple[int, Iterator[Any]]]:
@@ -116,6 +119,8 @@ class _Sweep:
                 if inner and number in wanted:
                     self.found[number] = g
                     owned.discard(number)
+                    if number in self.outside:
+                        continue
                 if type(g) is float and type(y) is float and site.narrow:
                     pull = site.pull or _compile(self.run.backend, site)
                     c = pull(g, y, a, b)
@@ -173,6 +178,8 @@ class _Sweep:
                 if number in self.wanted:
                     self.found[number] = g
                     self.owned.discard(number)
+                    if number in self.outside:
+                        continue
                 self.site = site
                 numbers = _numbers(in0, in1)
                 operands = list((a, b)[: len(site.op.signature.operands)] if site.narrow else a)
