@@ -89,20 +89,20 @@ def _seeds(run: Run, traced: list[Traced], target: Any, seed: Any, site: Site) -
     return seeds
 
 
-def _beside(run: Run, target: Any, seed: Any, site: Site) -> Iterator[tuple[Any, Any]]:
-    """Each value of a target with its part of the seed, which has the same structure."""
+def _beside(run: Run, target: Any, seed: Any, site: Site, given: str = "seed", of: str = "target") -> Iterator[tuple[Any, Any]]:
+    """Each value of a target with its part of the seed, which has the same structure; or of sources, with the vector's."""
     if type(target) is List and type(seed) is List and len(target) == len(seed):
         pairs: Iterable[tuple[Any, Any]] = zip(target, seed, strict=True)
     elif type(target) is dict and type(seed) is dict and target.keys() == seed.keys():
         pairs = ((value, seed[key]) for key, value in target.items())
     elif type(target) in (List, dict):
-        message = f"the seed is {describe(read(seed))}, the target {describe(target)}"
-        run.fail("E314", message, site.span, help="a seed has the structure of its target")
+        message = f"the {given} is {describe(read(seed))}, the {of} {describe(target)}"
+        run.fail("E314", message, site.span, help=f"a {given} has the structure of its {of}")
     else:
         yield target, seed
         return
     for value, part in pairs:
-        yield from _beside(run, value, part, site)
+        yield from _beside(run, value, part, site, given, of)
 
 
 def _as_float(run: Run, value: Any) -> Any:
@@ -168,9 +168,8 @@ def jvp(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> A
     By two reverse sweeps: u -> vjp(u) is linear, and its own transpose applied to v is the jvp.
     """
     target, sources, v = operands
-    flat, along = list(leaves(sources)), list(leaves(v)) if type(sources) in (List, dict) else [v]
-    if len(flat) != len(along):
-        run.fail("E314", f"the vector has {len(along)} values for {len(flat)} sources", site.span)
+    pairs = list(_beside(run, sources, v, site, "vector", "source"))
+    flat = [source for source, _ in pairs]
 
     def tangent(value: Any) -> Any:
         value = read(value)
@@ -180,7 +179,7 @@ def jvp(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> A
         u = run.trace.leaf(zeros_like(run, value))
         cotangents = gradients(run, [(traced[0], u)], flat, recorded=True)
         seeds = []
-        for g, source, direction in zip(cotangents, flat, along, strict=True):
+        for g, (source, direction) in zip(cotangents, pairs, strict=True):
             tangent_of_source = _direction(run, source, direction, site)
             seeds += _seeds(run, [g], g, tangent_of_source, site) if type(g) is tuple else []
         (result,) = gradients(run, seeds, [u], recorded=True)

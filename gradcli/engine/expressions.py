@@ -239,9 +239,9 @@ def truth(run: Any, value: Any, span: Any) -> bool:
     if hasattr(value, "dtype"):
         run.fail(
             "E310", f"a condition needs one bool, and this is an array of shape {tuple(value.shape)}", span,
-            help="reduce it with `any(…)` or `all(…)`",
+            help="reduce it with `any()` or `all()`",
         )  # fmt: skip
-    help = "reduce it with `any(…)` or `all(…)`" if type(value) is List else "compare it with something"
+    help = "reduce it with `any()` or `all()`" if type(value) is List else "compare it with something"
     run.fail("E310", f"a condition needs one bool, and this is {describe(value)}", span, help=help)
     raise AssertionError
 

@@ -123,6 +123,7 @@ output j, forward, backward, seeded, total
         ("var x = 2.0; g = grad([x, x**2], x, seed = [3.0, 10.0])", 43.0),
         ("var x = 2.0; g = grad(x**2, x, seed = 0.5)", 2.0),
         ("var x = [1.0, 2.0]; g = grad([x**2, sum(x)], x, seed = [[1.0, 0.0], 3.0])", [5.0, 3.0]),
+        ("var x = [1.0, 2.0]; var z = 3.0; g = jvp(x * z, [x, z], [[1.0, 0.0], 2.0])", [5.0, 4.0]),
         ("var x = 2.0; g = grad({a: x, b: [x**2, x]}, x, seed = {b: [1.0, 2.0], a: 10.0})", 16.0),
         ("var x = 3.0; var s = 2.0; g = grad(grad(x**2, x, seed = s), s)", 6.0),
         # higher order
@@ -161,6 +162,7 @@ def test_unconnected_sources_are_none_or_zeros_of_their_shape() -> None:
         ("var x = [1.0, 2.0]; grad(x**2, x, seed = [1.0, 2.0, 3.0])", "E314", "seed"),
         ("var x = 1.0; grad([x, x], x, seed = [1.0, 2.0, 3.0])", "E314", "list of 3"),
         ("var x = 1.0; grad([x, x], x, seed = 1.0)", "E314", "list of 2"),
+        ("var x = 1.0; jvp(x, [x, x], [1.0])", "E314", "structure of its source"),
         ("var x = [1.0, 2.0]; grad([x, x], x, seed = [1.0])", "E314", "seed"),
         ('var x = 1.0; grad(x, x, unconnected = "nil")', "E311", "zero"),
         ("var x = [1.0, 2.0]; jvp(x**2, x, [1.0, 2.0, 3.0])", "E314", "vector"),
