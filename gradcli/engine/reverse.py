@@ -12,7 +12,7 @@ from typing import Any
 
 from ..ops import OPS
 from .apply import apply
-from .backends import Backend, dtype_name, is_complex, is_scalar, shape_of
+from .backends import CPU, Backend, dtype_name, is_complex, is_scalar, shape_of
 from .formulas import array_pull, partial_formula, scalar_pull
 from .rules import Language, Value, array_language, replay
 from .run import Run
@@ -22,6 +22,7 @@ from .windows import Window
 CASTS = {name: OPS[name] for name in ("float32", "float64")}
 ADD, NEG, STRICT_MUL, CONJ, REAL = OPS["add"], OPS["neg"], OPS["strict_mul"], OPS["conj"], OPS["real"]
 BLOCK = 64  # records; a sweep over a few of them needn't look at the whole segment
+GETITEM = OPS["getitem"]
 SUM_TO, PART, SETITEM = OPS["sum_to"], OPS["part"], OPS["setitem"]
 
 
@@ -110,6 +111,7 @@ class _Sweep:
         cotangents, wanted, owned, marked = self.cotangents, self.wanted, self.owned, self.marked
         pop = cotangents.pop
         inner = any(w >= segment.first for w in wanted)
+        elements = self.run.backend is CPU
         for number, flat in self._blocks(segment):
             for y, b, a, in1, in0, site in zip(flat, flat, flat, flat, flat, flat, strict=True):
                 number -= 1
@@ -143,8 +145,34 @@ class _Sweep:
                     self._elementwise(site, (a, b)[: len(site.op.signature.operands)], (in0, in1), g, y)
                 elif site.op.elementwise:
                     self._elementwise(site, a, _numbers(in0, in1), g, y)
-                else:
+                elif not (elements and type(b) is tuple and self._element(site, a, b, _numbers(in0, in1), g, number)):
                     self._structural(site, a, b, _numbers(in0, in1), g, y, number)
+
+    def _element(self, site: Site, operands: Any, index: Any, numbers: tuple[int, ...], g: Any, number: int) -> bool:
+        """What the rules of `getitem` and `setitem` do, for one element of a float64 vector, which loops do by the
+        hundred thousand. Returns whether it was one."""
+        x = operands[0]
+        if len(index) != 1 or type(index[0]) is not int or len(x.shape) != 1 or x.dtype.char != "d" or self.marked is not None:
+            return False
+        k, n = index[0], numbers[0]
+        if site.op is GETITEM and type(g) is float:
+            total = self.cotangents.get(n)
+            if total is None or n not in self.owned:
+                total = CPU.xp.zeros(x.shape) if total is None else total.copy()
+                self.cotangents[n] = total
+                self.owned.add(n)
+            total[k] += g
+            return True
+        if site.op is SETITEM and type(g) is CPU.xp.ndarray and g.dtype.char == "d" and type(operands[1]) is not Blank:
+            if number not in self.owned:
+                g = g.copy()
+            if site.operands[-1] == 1:
+                self.add(numbers[-1], g.item(k))
+            if site.operands[0] == 0:
+                g[k] = 0.0
+                self.add(n, g, fresh=True)
+            return True
+        return False
 
     def _elementwise(self, site: Site, operands: Any, numbers: Any, g: Any, y: Any) -> None:
         backend = self.run.backend
