@@ -43,8 +43,14 @@ class Program:
         """
         from .tasks.evaluate import evaluate, prepare
 
+        values = {**(inputs or {}), **names}
+        if self._resolved.is_expression and not self._resolved.names.keys() >= values.keys():
+            # In a formula `e` and `pi` are inputs where they are given.
+            program = Program(parse_program(self._resolved.source, values), self._options)
+            if program._resolved.names.keys() != self._resolved.names.keys():
+                return program.run(values)
         self._compiled = self._compiled or prepare(self._resolved, self._options)
-        evaluation = evaluate(self._resolved, {**(inputs or {}), **names}, self._options, self._compiled)
+        evaluation = evaluate(self._resolved, values, self._options, self._compiled)
         errors = [d for d in evaluation.diagnostics if d.severity == "error"]
         if errors:
             error = GradcliError(*errors)

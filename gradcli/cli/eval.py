@@ -15,6 +15,8 @@ from .terminal import Terminal
 if TYPE_CHECKING:
     from ..tasks.evaluation import Evaluation, Options
 
+MAX_FAILED = 20  # failed expectations that are shown; all are in the JSON
+
 Stage = Literal["ast", "program", "trace"]
 
 
@@ -126,7 +128,10 @@ class _Job:
             from ..tasks.evaluate import evaluate  # an error in the program doesn't pay for the engine
 
             evaluation = evaluate(program, values, wanted)
-            self.remarks += [e.diagnostic for e in evaluation.expectations if e.diagnostic]
+            failed = [e.diagnostic for e in evaluation.expectations if e.diagnostic]
+            self.remarks += failed[:MAX_FAILED]
+            if len(failed) > MAX_FAILED:
+                self.remarks.append(Diagnostic("E601", f"{len(failed) - MAX_FAILED} more expectations failed"))
             self._add(evaluation)
         except GradcliError as error:
             if error.exit_code == 4:

@@ -104,6 +104,11 @@ class Backend:
             return value.item()
         return value
 
+    def is_finite(self, value: Any) -> bool:
+        """Whether a number, or every element of an array, is finite (or their sum overflows: never true by mistake)."""
+        total = value.sum() if shape_of(value) else value
+        return bool(total - total == 0)
+
     def to_host(self, value: Any) -> Any:
         """The array in NumPy's memory."""
         return value.get() if self.name == "cuda" and hasattr(value, "get") else value

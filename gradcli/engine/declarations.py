@@ -8,7 +8,7 @@ from typing import Any
 from ..diagnostics import Diagnostic, GradcliError
 from ..lang import program
 from ..ops import OPS
-from .apply import apply, plain_array
+from .apply import apply, plain_array, to_array
 from .backends import INT_MAX, INT_MIN, dtype_name, shape_of
 from .compiler import Compiler
 from .expressions import compile_expression, compile_value
@@ -17,7 +17,7 @@ from .run import Run
 from .tape import KeepingTrace, Site, primal
 from .values import FRAME_HEAD, UNSET, List, Variable, describe, read, show_shape
 
-SETITEM = OPS["setitem"]
+SETITEM, STACK = OPS["setitem"], OPS["stack"]
 _KINDS = {"float64": "f", "float32": "f", "int64": "i", "bool": "b", "complex128": "c"}
 
 
@@ -28,7 +28,13 @@ def compile_declare(c: Compiler, node: program.Declare) -> Callable[[list[Any]],
 
     def declare(frame: list[Any]) -> None:
         run = frame[0]
-        state = None if value is None else _own(run, value(frame), node)
+        given = None if value is None else value(frame)
+        if node.kind == "const" and path not in run.inputs and node.type is None:
+            given = _with_history(run, given, node)
+            if type(given) is tuple:  # a constant name for a value that depends on variables
+                _bind(frame, k, cell, given)
+                return
+        state = None if value is None else _own(run, given, node)
         if state is not None and node.type is not None:
             state = _typed(run, state, node.type, node, "E313")
         if path in run.inputs:
@@ -44,12 +50,24 @@ def compile_declare(c: Compiler, node: program.Declare) -> Callable[[list[Any]],
         else:
             variable.attach(run)
             run.declared.append(variable)
-        if cell:
-            frame[k][0] = variable
-        else:
-            frame[k] = variable
+        _bind(frame, k, cell, variable)
 
     return declare
+
+
+def _bind(frame: list[Any], k: int, cell: bool, value: Any) -> None:
+    if cell:
+        frame[k][0] = value
+    else:
+        frame[k] = value
+
+
+def _with_history(run: Run, value: Any, node: program.Declare) -> Any:
+    """The value of a `const`: as it is, or an array where it was a list of numbers."""
+    value = read(value)
+    if type(value) is List and not _holds_things(value):
+        return to_array(run, Site(STACK, node.span), value)
+    return value
 
 
 def _own(run: Run, value: Any, node: program.Declare) -> Any:

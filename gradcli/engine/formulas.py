@@ -141,8 +141,11 @@ def strict(g: float, product: float) -> float:
 
 
 @cache
-def scalar_pull(op: Op, operands: tuple[int, ...]) -> Callable[..., Any]:
-    """The pullback on floats, `(g, y, x0, x1) -> cotangent`, or the list of them for more than one active operand."""
+def scalar_pull(op: Op, operands: tuple[int, ...], repairs: bool) -> Callable[..., Any]:
+    """The pullback on floats, `(g, y, x0, x1) -> cotangent`, or the list of them for more than one active operand.
+
+    `repairs`: a product with a cotangent of exactly 0 is 0, whatever the partial.
+    """
     source = _Source(arrays=False)
     source.names["strict"] = strict
     results = []
@@ -155,8 +158,8 @@ def scalar_pull(op: Op, operands: tuple[int, ...]) -> Callable[..., Any]:
         else:
             value = source.value(partial)
             source.lines.append(f"c{position} = g * {value}")
-            # A finite number less itself is zero; anything else is not.
-            source.lines.append(f"if c{position} - c{position} != 0.0: c{position} = strict(g, c{position})")
+            if repairs:  # a finite number less itself is zero; anything else is not
+                source.lines.append(f"if c{position} - c{position} != 0.0: c{position} = strict(g, c{position})")
             results.append(f"c{position}")
     parameters = ["g", "y", *(f"x{k}" for k in range(max(2, len(op.signature.operands))))]
     return source.function(", ".join(parameters), ", ".join(results), _scalar_by_name)
@@ -188,7 +191,7 @@ def array_partial(backend: Backend, op: Op, operand: int) -> Callable[..., Any]:
 
 
 @cache
-def array_pull(backend: Backend, op: Op, operand: int) -> Callable[..., Any]:
+def array_pull(backend: Backend, op: Op, operand: int, repairs: bool) -> Callable[..., Any]:
     """The pullback on arrays by one operand, `(g, y, *operands) -> cotangent`, not yet summed to the operand's shape."""
     partial = partial_formula(op, operand)
     if _is_number(partial, 1.0):
@@ -202,7 +205,7 @@ def array_pull(backend: Backend, op: Op, operand: int) -> Callable[..., Any]:
         partial = function(y, *operands)
         if is_complex(partial):
             partial = partial.conjugate()
-        return strict_product(xp, g, partial)
+        return strict_product(xp, g, partial) if repairs else g * partial
 
     return _in_chunks(backend, pull)
 

@@ -48,14 +48,22 @@ def sweep(
         marked = _mark(segments, wanted)
     if marked is not None and isinstance(run.trace, KeepingTrace):
         marked &= run.trace.active
-    pass_ = _Sweep(run, wanted, marked, recorded)
-    if not window.sees_all():
-        pass_.outside = {n for n in wanted if n >= 0 and not window.covers(n)}
+    outside = set() if window.sees_all() else {n for n in wanted if n >= 0 and not window.covers(n)}
+    found = _pass(segments, seeds, _Sweep(run, wanted, marked, recorded, outside))
+    # What should have been 0 · inf = 0 is nan, and stays nan: so only what ends up non-finite can need the repair.
+    if not recorded and not all(run.backend.is_finite(c) for c in found.values()):
+        found = _pass(segments, seeds, _Sweep(run, wanted, marked, recorded, outside, repairs=True))
+    return found
+
+
+def _pass(segments: list[Segment], seeds: list[tuple[Traced, Any]], pass_: _Sweep) -> dict[int, Any]:
+    """Takes the seeds through the segments, newest first; returns the cotangents of what is wanted."""
+    marked, wanted = pass_.marked, pass_.wanted
     for target, cotangent in seeds:
         if marked is None or target[1] in marked:
             pass_.add(target[1], cotangent)
     for segment in segments:
-        if recorded:
+        if pass_.recorded:
             pass_.through_recorded(segment)
         else:
             pass_.through(segment)
@@ -77,14 +85,22 @@ def _mark(segments: list[Segment], wanted: set[int]) -> set[int]:
 
 
 class _Sweep:
-    """The cotangents that wait for their record, by number; `owned` are buffers that nobody else holds."""
+    """One walk over the trace. `cotangents` wait for their record, by number.
 
-    def __init__(self, run: Run, wanted: set[int], marked: set[int] | None, recorded: bool) -> None:
+    marked    the records that depend on a source; None for all
+    outside   sources that a window watches but didn't record: the sweep ends at them
+    repairs   whether products are the strict ones, 0 wherever the cotangent is (see `sweep`)
+    owned     the cotangents that are buffers which nobody else holds
+    """
+
+    def __init__(
+        self, run: Run, wanted: set[int], marked: set[int] | None, recorded: bool, outside: set[int], repairs: bool = False
+    ) -> None:
         self.run, self.wanted, self.marked, self.recorded = run, wanted, marked, recorded
+        self.outside, self.repairs = outside, repairs
         self.cotangents: dict[int, Any] = {}
         self.owned: set[int] = set()
         self.found: dict[int, Any] = {}
-        self.outside: set[int] = set()  # sources that a window watches but didn't record: the sweep ends at them
         self.site: Site  # of the record being passed
 
     def _blocks(self, segment: Segment) -> Iterator[tuple[int, Iterator[Any]]]:
@@ -111,7 +127,7 @@ class _Sweep:
         cotangents, wanted, owned, marked = self.cotangents, self.wanted, self.owned, self.marked
         pop = cotangents.pop
         inner = any(w >= segment.first for w in wanted)
-        elements = self.run.backend is CPU
+        elements, repairs = self.run.backend is CPU, self.repairs
         for number, flat in self._blocks(segment):
             for y, b, a, in1, in0, site in zip(flat, flat, flat, flat, flat, flat, strict=True):
                 number -= 1
@@ -124,7 +140,7 @@ class _Sweep:
                     if number in self.outside:
                         continue
                 if type(g) is float and type(y) is float and site.narrow:
-                    pull = site.pull or _compile(self.run.backend, site)
+                    pull = (None if repairs else site.pull) or _scalar_pull(self.run.backend, site, repairs)
                     c = pull(g, y, a, b)
                     if in1 is None:
                         if in0 in cotangents:
@@ -179,7 +195,7 @@ class _Sweep:
         marked = self.marked
         for k, n in zip(site.operands, numbers, strict=False):
             if marked is None or n in marked:
-                c = array_pull(backend, site.op, k)(g, y, *operands)
+                c = array_pull(backend, site.op, k, self.repairs)(g, y, *operands)
                 self.add(n, self._fit(c, operands[k]), fresh=c is not g)
 
     def _fit(self, c: Any, operand: Any) -> Any:
@@ -191,7 +207,12 @@ class _Sweep:
             c = c.real
         if shape and c.dtype != operand.dtype and not is_complex(c):
             c = c.astype(operand.dtype)
-        return c if shape else float(c) if type(operand) is float else self.run.backend.settle(c)
+        if shape:
+            return c
+        if type(operand) is float:
+            return float(c)
+        c = self.run.backend.settle(c)
+        return operand.dtype.type(c) if hasattr(operand, "dtype") and not is_complex(c) else c
 
     # ---- recorded ----------------------------------------------------------------------------------------------------
 
@@ -348,13 +369,16 @@ class _Sweep:
                 self.owned.add(n)
 
 
-def _compile(backend: Backend, site: Site) -> Any:
+def _scalar_pull(backend: Backend, site: Site, repairs: bool) -> Any:
+    """The pullback of a site on floats; the one without repairs is kept there."""
     if site.takes_complex:
-        pull = array_pull(backend, site.op, 0)
-        site.pull = lambda g, y, a, b: backend.settle(pull(g, y, a))
+        pull = array_pull(backend, site.op, 0, repairs)
+        function: Any = lambda g, y, a, b: backend.settle(pull(g, y, a))  # noqa: E731
     else:
-        site.pull = scalar_pull(site.op, site.operands)
-    return site.pull
+        function = scalar_pull(site.op, site.operands, repairs)
+    if not repairs:
+        site.pull = function
+    return function
 
 
 def _numbers(in0: Any, in1: Any) -> tuple[int, ...]:

@@ -36,7 +36,8 @@ def _index_add(xp: Any, x: Any, value: Any, index: Any, inplace: bool = False) -
 
 
 def _strict_partial(m: Any, y: Any, g: Any, p: Any) -> Any:
-    return p
+    """p; but where the product was repaired it is 0 whatever g does, and so is the partial."""
+    return m.where(m.isfinite(p), p, m.where(g == 0, 0.0, p))
 
 
 OPS = [

@@ -17,6 +17,7 @@ from ..engine.derivatives import (
     verify_target,
     zeros_like,
 )
+from ..engine.derived import derived_outputs
 from ..engine.evaluator import Compiled, compile_program, declared_names, execute, release
 from ..engine.run import Run
 from ..engine.tape import primal
@@ -169,8 +170,10 @@ class _Answer:
             inner = [primal(n) for n in numbers]
             if not inner or not all(is_inexact(v) and not is_complex(v) for v in inner):
                 continue
-            if not contains_derivative(self.run, [n for n in numbers if type(n) is tuple]):
-                targets[name] = value
+            traced = [n for n in numbers if type(n) is tuple]
+            if contains_derivative(self.run, traced) or (not traced and name in derived_outputs(self.node)):
+                continue  # a derivative that is a constant has no history to tell it by, but its text does
+            targets[name] = value
         return targets
 
     def _sources(self) -> dict[str, Any]:

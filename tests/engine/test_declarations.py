@@ -250,3 +250,23 @@ def test_narrower_numbers_are_widened() -> None:
     found = outputs("var x = 1.0; x := 2; var v = ones(2); v := [1, 2]; output x, v")
     assert type(found["x"]) is float
     assert found["v"].dtype == np.float64
+
+
+# ---- history ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_constant_keeps_the_history_of_its_value() -> None:
+    """`const` says that the name won't be assigned again, not that its value depends on nothing."""
+    evaluation = evaluate("var x = 1.0; const c = x * 2; const l = [x, c]; y = c * x + sum(l)")
+    assert evaluation.gradients["y"]["x"] == 4.0 + 3.0
+    assert evaluate("var x = 1.0; const c = x * 2; y = c * x", {"c": 5.0}).gradients["y"]["x"] == 5.0
+
+
+def test_outputs_that_are_constant_derivatives_get_no_gradient() -> None:
+    evaluation = evaluate("var x = 3.0; y = 3 * x; g = grad(y, x); h = 2 * g; output y, h, grad(y, x)")
+    assert list(evaluation.gradients) == ["y"]
+    assert evaluation.diagnostics == []
+
+
+def test_a_formula_may_take_its_constants_from_outside() -> None:
+    assert evaluate("e * x", {"e": 3, "x": 2}).gradients["result"] == {"e": 2.0, "x": 3.0}

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import gradcli
 from gradcli.engine.tape import primal
 
 from .sweeps import Session
@@ -93,3 +94,8 @@ def test_second_derivative_at_a_kink(function: Callable[..., Any], point: float,
     first = session.gradients(function(session.m, *session.operands), recorded=True)[0]
     got = session.gradients(session.m.mul(first, 1.0))[0]
     assert got == pytest.approx(expected, rel=1e-12, abs=0.0)
+
+
+def test_strict_zero_to_second_order() -> None:
+    source = "var x = 0.0; h = hessian(where(x > 0, x * log(x), 0), x); j = jvp(0 * sqrt(x), x, 1.0); output h, j"
+    assert gradcli.load(source=source).run().outputs == {"h": 0.0, "j": 0.0}
