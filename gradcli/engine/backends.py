@@ -62,7 +62,7 @@ class Backend:
                 square = a * a
                 return square * square
             if b == 1:
-                return a.copy()
+                return a
             if b == -1:
                 return 1.0 / a
         return self.xp.power(a, b)

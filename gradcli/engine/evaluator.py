@@ -78,21 +78,28 @@ def deep_stack() -> Iterator[None]:
         sys.setrecursionlimit(limit)
 
 
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """Nothing in a run makes cycles, and a long trace would be searched for them again and again."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
 def execute(compiled: Compiled, run: Run) -> list[Any]:
     """Executes a program in a fresh run; returns the top-level frame. Raises GradcliError; the run holds what came before."""
     frame = compiled.frame(run)
-    enabled = gc.isenabled()
-    gc.disable()  # nothing here makes cycles, and a long trace would be searched again and again
     try:
-        with ieee(), deep_stack():
+        with collector_paused(), ieee(), deep_stack():
             compiled.block(frame)
     except RecursionError:
         run.fail("E406", "the program nests calls too deep", compiled.program.span)
     except MemoryError:
         run.fail("E405", "out of memory", None, help="make the arrays smaller, or raise --max-memory")
-    finally:
-        if enabled:
-            gc.enable()
     return frame
 
 

@@ -191,27 +191,29 @@ def array_partial(backend: Backend, op: Op, operand: int) -> Callable[..., Any]:
 
 
 @cache
-def array_pull(backend: Backend, op: Op, operand: int, repairs: bool) -> Callable[..., Any]:
-    """The pullback on arrays by one operand, `(g, y, *operands) -> cotangent`, not yet summed to the operand's shape."""
+def array_pull(backend: Backend, op: Op, operand: int, repairs: bool, summed: bool) -> Callable[..., Any]:
+    """The pullback on arrays by one operand, `(g, y, *operands) -> cotangent`, not yet summed to the operand's shape;
+    where it is `summed`, for a scalar operand, the sum of all of it. `into` may be a buffer for it: that of `g`."""
     partial = partial_formula(op, operand)
-    if _is_number(partial, 1.0):
-        return lambda g, y, *operands: g
-    if _is_number(partial, -1.0):
-        return lambda g, y, *operands: -g
-    function = array_partial(backend, op, operand)
     xp = backend.xp
+    if _is_number(partial, 1.0):
+        return lambda g, y, *operands, into=None: g
+    if _is_number(partial, -1.0):
+        return lambda g, y, *operands, into=None: -g if into is None else xp.negative(g, into)
+    function = array_partial(backend, op, operand)
 
-    def pull(g: Any, y: Any, *operands: Any) -> Any:
+    def pull(g: Any, y: Any, *operands: Any, into: Any = None) -> Any:
         partial = function(y, *operands)
         if is_complex(partial):
             partial = partial.conjugate()
-        return strict_product(xp, g, partial) if repairs else g * partial
+        product = strict_product(xp, g, partial) if repairs else g * partial
+        return product.sum() if summed and hasattr(product, "sum") else product
 
-    return _in_chunks(backend, pull)
+    return _in_chunks(backend, pull, summed)
 
 
-def _in_chunks(backend: Backend, function: Callable[..., Any]) -> Callable[..., Any]:
-    """An elementwise function of several steps, taken through large arrays piece by piece.
+def _in_chunks(backend: Backend, function: Callable[..., Any], summed: bool = False) -> Callable[..., Any]:
+    """An elementwise function of several steps, taken through large arrays piece by piece; `summed`: a sum over one.
 
     The steps' intermediate results then stay in the cache: a pass over memory costs more than most operations do.
     """
@@ -219,7 +221,7 @@ def _in_chunks(backend: Backend, function: Callable[..., Any]) -> Callable[..., 
     if not chunk:
         return function
 
-    def call(*operands: Any) -> Any:
+    def call(*operands: Any, into: Any = None) -> Any:
         shape: tuple[int, ...] = ()
         flat = []
         for operand in operands:
@@ -228,7 +230,8 @@ def _in_chunks(backend: Backend, function: Callable[..., Any]) -> Callable[..., 
                     return function(*operands)
                 shape = operand.shape
                 if not any(operand.strides):
-                    operand = operand[(0,) * operand.ndim]  # one number, broadcast: what `sum` and `mean` send back
+                    number = operand[(0,) * operand.ndim]  # broadcast: what `sum` and `mean` send back
+                    operand = xp.broadcast_to(number, operand.size) if summed else number
                 elif not operand.flags.c_contiguous:
                     return function(*operands)
                 else:
@@ -238,18 +241,25 @@ def _in_chunks(backend: Backend, function: Callable[..., Any]) -> Callable[..., 
         if not pieces:
             return function(*operands)
         size = flat[pieces[0]].size
-        result = None
-        for start in range(0, size, chunk):
-            part = flat.copy()
-            for k in pieces:
-                part[k] = flat[k][start : start + chunk]
-            y = function(*part)
-            if result is None:
-                result = xp.empty(size, y.dtype)
-            result[start : start + chunk] = y
-        return result.reshape(shape)  # type: ignore[union-attr]
+        parts = (function(*_piece(flat, pieces, start, start + chunk)) for start in range(0, size, chunk))
+        if summed:
+            return sum(parts)
+        first = next(parts)
+        fits = into is not None and into.dtype == first.dtype and into.flags.c_contiguous
+        result = into.reshape(-1) if fits else xp.empty(size, first.dtype)
+        result[:chunk] = first
+        for start, part in zip(range(chunk, size, chunk), parts, strict=True):
+            result[start : start + chunk] = part
+        return result.reshape(shape)
 
     return call
+
+
+def _piece(operands: list[Any], pieces: list[int], start: int, stop: int) -> list[Any]:
+    part = operands.copy()
+    for k in pieces:
+        part[k] = operands[k][start:stop]
+    return part
 
 
 def strict_product(xp: Any, g: Any, partial: Any) -> Any:

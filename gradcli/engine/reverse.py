@@ -158,9 +158,9 @@ class _Sweep:
                         else:
                             cotangents[in1] = d
                 elif site.narrow:
-                    self._elementwise(site, (a, b)[: len(site.op.signature.operands)], (in0, in1), g, y)
+                    self._elementwise(site, (a, b)[: len(site.op.signature.operands)], _numbers(in0, in1), g, y, number)
                 elif site.op.elementwise:
-                    self._elementwise(site, a, _numbers(in0, in1), g, y)
+                    self._elementwise(site, a, _numbers(in0, in1), g, y, number)
                 elif not (elements and type(b) is tuple and self._element(site, a, b, _numbers(in0, in1), g, number)):
                     self._structural(site, a, b, _numbers(in0, in1), g, y, number)
 
@@ -190,13 +190,16 @@ class _Sweep:
             return True
         return False
 
-    def _elementwise(self, site: Site, operands: Any, numbers: Any, g: Any, y: Any) -> None:
-        backend = self.run.backend
-        marked = self.marked
-        for k, n in zip(site.operands, numbers, strict=False):
+    def _elementwise(self, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, y: Any, number: int) -> None:
+        backend, marked = self.run.backend, self.marked
+        free = number in self.owned  # whether nobody needs `g` any more once the last operand has its share
+        for k, n in zip(site.operands, numbers, strict=True):
             if marked is None or n in marked:
-                c = array_pull(backend, site.op, k, self.repairs)(g, y, *operands)
-                self.add(n, self._fit(c, operands[k]), fresh=c is not g)
+                scalar = not shape_of(operands[k])
+                into = g if free and not scalar and k == site.operands[-1] and shape_of(operands[k]) == g.shape else None
+                c = array_pull(backend, site.op, k, self.repairs, scalar)(g, y, *operands, into=into)
+                free = free and c is not g
+                self.add(n, self._fit(c, operands[k]), fresh=c is not g or into is not None)
 
     def _fit(self, c: Any, operand: Any) -> Any:
         """A cotangent summed to its operand's shape, real for a real operand, of its dtype."""
@@ -372,7 +375,7 @@ class _Sweep:
 def _scalar_pull(backend: Backend, site: Site, repairs: bool) -> Any:
     """The pullback of a site on floats; the one without repairs is kept there."""
     if site.takes_complex:
-        pull = array_pull(backend, site.op, 0, repairs)
+        pull = array_pull(backend, site.op, 0, repairs, False)
         function: Any = lambda g, y, a, b: backend.settle(pull(g, y, a))  # noqa: E731
     else:
         function = scalar_pull(site.op, site.operands, repairs)

@@ -18,7 +18,7 @@ from ..engine.derivatives import (
     zeros_like,
 )
 from ..engine.derived import derived_outputs
-from ..engine.evaluator import Compiled, compile_program, declared_names, execute, release
+from ..engine.evaluator import Compiled, collector_paused, compile_program, declared_names, execute, release
 from ..engine.run import Run
 from ..engine.tape import primal
 from ..engine.tracing import dump
@@ -48,7 +48,7 @@ def evaluate(node: program.Program, inputs: Mapping[str, Any], options: Options,
         try:
             frame = execute(compiled, run)
             answer = _Answer(node, run, frame, options)
-            with ieee():
+            with collector_paused(), ieee():
                 answer.compute()
         except GradcliError as error:
             if _is_from_outside(error):
