@@ -6,6 +6,7 @@ Nothing of a user's program is in it: it is made from the table's entries alone.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from functools import cache
 from functools import partial as partial_of
@@ -193,16 +194,19 @@ def array_partial(backend: Backend, op: Op, operand: int) -> Callable[..., Any]:
 @cache
 def array_pull(backend: Backend, op: Op, operand: int, repairs: bool, summed: bool) -> Callable[..., Any]:
     """The pullback on arrays by one operand, `(g, y, *operands) -> cotangent`, not yet summed to the operand's shape;
-    where it is `summed`, for a scalar operand, the sum of all of it. `into` may be a buffer for it: that of `g`."""
+    where it is `summed`, for a scalar operand, the sum of all of it.
+
+    Two buffers of its shape may be given: `into`, to be overwritten (that of `g`), and `onto`, to be added to.
+    """
     partial = partial_formula(op, operand)
     xp = backend.xp
     if _is_number(partial, 1.0):
-        return lambda g, y, *operands, into=None: g
+        return lambda g, y, *operands, into=None, onto=None: g if onto is None else xp.add(onto, g, onto)
     if _is_number(partial, -1.0):
-        return lambda g, y, *operands, into=None: -g if into is None else xp.negative(g, into)
+        return lambda g, y, *operands, into=None, onto=None: xp.negative(g, into) if onto is None else xp.subtract(onto, g, onto)
     function = array_partial(backend, op, operand)
 
-    def pull(g: Any, y: Any, *operands: Any, into: Any = None) -> Any:
+    def pull(g: Any, y: Any, *operands: Any) -> Any:
         partial = function(y, *operands)
         if is_complex(partial):
             partial = partial.conjugate()
@@ -219,40 +223,55 @@ def _in_chunks(backend: Backend, function: Callable[..., Any], summed: bool = Fa
     """
     xp, chunk = backend.xp, backend.chunk
     if not chunk:
-        return function
+        return lambda *operands, into=None, onto=None: _added(function(*operands), onto)
 
-    def call(*operands: Any, into: Any = None) -> Any:
+    def call(*operands: Any, into: Any = None, onto: Any = None) -> Any:
         shape: tuple[int, ...] = ()
         flat = []
         for operand in operands:
             if type(operand) is xp.ndarray:
                 if operand.size < 4 * chunk or (shape and operand.shape != shape):
-                    return function(*operands)
+                    return _added(function(*operands), onto)
                 shape = operand.shape
                 if not any(operand.strides):
                     number = operand[(0,) * operand.ndim]  # broadcast: what `sum` and `mean` send back
                     operand = xp.broadcast_to(number, operand.size) if summed else number
                 elif not operand.flags.c_contiguous:
-                    return function(*operands)
+                    return _added(function(*operands), onto)
                 else:
                     operand = operand.reshape(-1)
             flat.append(operand)
         pieces = [k for k, operand in enumerate(flat) if type(operand) is xp.ndarray]
         if not pieces:
-            return function(*operands)
+            return _added(function(*operands), onto)
         size = flat[pieces[0]].size
         parts = (function(*_piece(flat, pieces, start, start + chunk)) for start in range(0, size, chunk))
         if summed:
             return sum(parts)
         first = next(parts)
-        fits = into is not None and into.dtype == first.dtype and into.flags.c_contiguous
-        result = into.reshape(-1) if fits else xp.empty(size, first.dtype)
-        result[:chunk] = first
-        for start, part in zip(range(chunk, size, chunk), parts, strict=True):
-            result[start : start + chunk] = part
-        return result.reshape(shape)
+        buffer = into if onto is None else onto
+        fits = buffer is not None and buffer.dtype == first.dtype and buffer.flags.c_contiguous
+        result = buffer.reshape(-1) if fits else xp.empty(size, first.dtype)
+        adds = fits and onto is not None
+        for start, part in zip(range(0, size, chunk), itertools.chain((first,), parts), strict=True):
+            if adds:
+                result[start : start + chunk] += part
+            else:
+                result[start : start + chunk] = part
+        result = result.reshape(shape)
+        return result if adds else _added(result, onto)
 
     return call
+
+
+def _added(y: Any, onto: Any) -> Any:
+    """The sum with a buffer, in place where that can hold it."""
+    if onto is None:
+        return y
+    if y.dtype != onto.dtype:
+        return onto + y
+    onto += y
+    return onto
 
 
 def _piece(operands: list[Any], pieces: list[int], start: int, stop: int) -> list[Any]:

@@ -192,14 +192,23 @@ class _Sweep:
 
     def _elementwise(self, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, y: Any, number: int) -> None:
         backend, marked = self.run.backend, self.marked
+        shape = shape_of(g)
         free = number in self.owned  # whether nobody needs `g` any more once the last operand has its share
         for k, n in zip(site.operands, numbers, strict=True):
-            if marked is None or n in marked:
-                scalar = not shape_of(operands[k])
-                into = g if free and not scalar and k == site.operands[-1] and shape_of(operands[k]) == g.shape else None
-                c = array_pull(backend, site.op, k, self.repairs, scalar)(g, y, *operands, into=into)
-                free = free and c is not g
-                self.add(n, self._fit(c, operands[k]), fresh=c is not g or into is not None)
+            if marked is not None and n not in marked:
+                continue
+            pull = array_pull(backend, site.op, k, self.repairs, not shape_of(operands[k]))
+            if not shape or shape_of(operands[k]) != shape:
+                self.add(n, self._fit(pull(g, y, *operands), operands[k]))
+                continue
+            total = self.cotangents.get(n)
+            if total is not None and n in self.owned and total.dtype == operands[k].dtype == g.dtype:
+                self.cotangents[n] = pull(g, y, *operands, onto=total)
+                continue
+            into = g if free and k == site.operands[-1] else None
+            c = pull(g, y, *operands, into=into)
+            free = free and c is not g
+            self.add(n, self._fit(c, operands[k]), fresh=c is not g or into is not None)
 
     def _fit(self, c: Any, operand: Any) -> Any:
         """A cotangent summed to its operand's shape, real for a real operand, of its dtype."""
