@@ -41,7 +41,8 @@ def _verify_some(name: str, shape: Shape, axis: Any) -> None:
 
 
 def _mean_back(m: Any, g: Any, y: Any, x: Any, axis: Any, keepdims: bool) -> Any:
-    return spread(m, g, x, axis, keepdims) * ratio(1.0, x.size // max(y.size, 1))
+    # Scaled before it is spread, while it is small.
+    return spread(m, g * ratio(1.0, x.size // max(y.size, 1)), x, axis, keepdims)
 
 
 def _count(shape: Shape, axis: Any) -> int:
