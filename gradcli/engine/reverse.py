@@ -17,7 +17,7 @@ from .formulas import array_pull, partial_formula, scalar_pull
 from .rules import Language, Value, array_language, replay
 from .run import Run
 from .tape import STRIDE, Blank, KeepingTrace, Segment, Site, Traced, primal, reachable
-from .windows import Window
+from .windows import Window, dependents
 
 CASTS = {name: OPS[name] for name in ("float32", "float64")}
 ADD, NEG, STRICT_MUL, CONJ, REAL = OPS["add"], OPS["neg"], OPS["strict_mul"], OPS["conj"], OPS["real"]
@@ -45,7 +45,7 @@ def sweep(
     elif run.trace.watched <= wanted and not run.trace.keeps_all:
         marked = None  # everything recorded depends on some leaf, and all leaves are wanted
     else:
-        marked = _mark(segments, wanted)
+        marked = dependents(segments, wanted)
     if marked is not None and isinstance(run.trace, KeepingTrace):
         marked &= run.trace.active
     outside = set() if window.sees_all() else {n for n in wanted if n >= 0 and not window.covers(n)}
@@ -71,17 +71,6 @@ def _pass(segments: list[Segment], seeds: list[tuple[Traced, Any]], pass_: _Swee
         if number in pass_.cotangents and (marked is None or number in marked):
             pass_.found[number] = pass_.cotangents[number]
     return pass_.found
-
-
-def _mark(segments: list[Segment], wanted: set[int]) -> set[int]:
-    """The records that depend on one that is wanted."""
-    marked = set(wanted)
-    for segment in reversed(segments):
-        records = segment.records
-        for number, (in0, in1) in enumerate(zip(records[1::STRIDE], records[2::STRIDE], strict=True), segment.first):
-            if in0 in marked or in1 in marked or (type(in0) is tuple and not marked.isdisjoint(in0)):
-                marked.add(number)
-    return marked
 
 
 class _Sweep:

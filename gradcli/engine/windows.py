@@ -92,3 +92,14 @@ class Window:
 
     def first_number(self) -> int:
         return self.ranges[0][0] if self.ranges else self.trace.number
+
+
+def dependents(segments: list[Segment], wanted: set[int]) -> set[int]:
+    """The records that depend on one that is wanted."""
+    marked = set(wanted)
+    for segment in reversed(segments):
+        records = segment.records
+        for number, (in0, in1) in enumerate(zip(records[1::STRIDE], records[2::STRIDE], strict=True), segment.first):
+            if in0 in marked or in1 in marked or (type(in0) is tuple and not marked.isdisjoint(in0)):
+                marked.add(number)
+    return marked

@@ -18,7 +18,8 @@ from ..engine.derivatives import (
     zeros_like,
 )
 from ..engine.derived import derived_outputs
-from ..engine.evaluator import Compiled, collector_paused, compile_program, declared_names, execute, release
+from ..engine.evaluator import Compiled as Compiled
+from ..engine.evaluator import collector_paused, compile_program, declared_names, execute, release
 from ..engine.run import Run
 from ..engine.tape import primal
 from ..engine.tracing import dump
