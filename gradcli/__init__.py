@@ -16,10 +16,16 @@ ops         what functions exist: one table, one entry a function, with its deri
 diagnostics what errors and warnings are made of, and how one is drawn; codes.py explains each
 frozen      records that are cheap to define, for the trees
 
+The engine, from a program to its gradients: `evaluator` compiles it and runs it, with a case for each node in
+`statements`, `expressions`, `calls`, `indexing`, `declarations`, `tapes` and `outcomes`. Every operation goes through
+`apply`; what `scalar_closures` and `fusion` write for hot scalar code means the same. `tape` is the trace, `windows` the
+views of it that tapes are, `reverse` the sweep, `rules` and `formulas` the readings of the table's derivatives that it
+uses, `derivatives` what programs ask for, `reasons` why there is nothing to give. `values` and `backends` say what a value is.
+
 An evaluation goes `Source -> lang.parse -> lang.resolve -> engine -> tasks.evaluate -> Evaluation -> report -> stdout`,
 and `gradcli eval --show ast|program|trace` prints what lies between.
 
-To add a builtin, write one entry in ops. A statement: the grammar, a dataclass in lang/syntax.py, and its case in
+To add a builtin, write one entry in ops. A statement: the grammar, a record in lang/syntax.py, and its case in
 resolving, running and printing. An error: one call where it is found, one entry in codes.py. An output format: one file
 in report, one line in its FORMATS. A command: a file in tasks, a file in cli, one word in cli/app.py.
 

@@ -79,6 +79,7 @@ def command(
             seed=seed,
             max_steps=max_steps,
             max_memory=limits.parse_memory(max_memory) if max_memory else None,
+            tracks=bool(timeout or max_memory),
             repeat=repeat,
             ignore_extra=ignore_extra,
             trace=show == "trace",

@@ -6,8 +6,10 @@ import gc
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
+from ..diagnostics import GradcliError
 from ..lang import program
 from .backends import ieee
 from .calls import own_cells
@@ -98,8 +100,12 @@ def execute(compiled: Compiled, run: Run) -> list[Any]:
             compiled.block(frame)
     except RecursionError:
         run.fail("E406", "the program nests calls too deep", compiled.program.span)
+    except GradcliError as error:
+        if run.place is not None:  # a limit from outside doesn't know where it struck
+            error.diagnostics[:] = [d if d.span else replace(d, span=run.place) for d in error.diagnostics]
+        raise
     except MemoryError:
-        run.fail("E405", "out of memory", None, help="make the arrays smaller, or raise --max-memory")
+        run.fail("E405", "out of memory", run.place, help="make the arrays smaller, or raise --max-memory")
     return frame
 
 

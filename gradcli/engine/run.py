@@ -16,13 +16,15 @@ MAX_DEPTH = 2000  # calls inside calls
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a run may not change: dtype ("float64" or "float32"), device, seed, and the limits (None: unlimited)."""
+    """What a run may not change: dtype ("float64" or "float32"), device, seed, the limits (None: unlimited), and whether the
+    run keeps track of the statement it is at, for limits that strike from outside (time, memory)."""
 
     dtype: str = "float64"
     device: str = "cpu"
     seed: int = 0
     max_steps: int | None = None
     max_memory: int | None = None
+    tracks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +54,13 @@ class Run:
     replaced   top-level names whose variable was replaced by a plain value: the variable, and where
     unconnected  gradients that came out unconnected
     sizes      named sizes of declared shapes: the size, and where it was first given
+    place      the statement being executed, if the settings want it tracked
     draws      calls of random builtins so far: with the seed, the whole state of the generator
     """
 
     __slots__ = (
         "_free_memory", "backend", "declared", "depth", "diagnostics", "draws", "expectations", "imports", "inputs", "outputs",
-        "printed", "replaced", "settings", "sizes", "steps", "trace", "unconnected", "used_inputs",
+        "place", "printed", "replaced", "settings", "sizes", "steps", "trace", "unconnected", "used_inputs",
     )  # fmt: skip
 
     def __init__(self, settings: Settings, inputs: Mapping[str, Any], keeps_all: bool = False) -> None:
@@ -76,6 +79,7 @@ class Run:
         self.imports: dict[int, Any] = {}
         self.unconnected: list[Unconnected] = []
         self.draws = 0
+        self.place: Span | None = None
         self.steps = 0
         self.depth = 0
         self._free_memory: int | None = None

@@ -55,6 +55,8 @@ def compile_statement(c: Compiler, node: program.Statement) -> Statement:
     statement = _COMPILE[type(node)](c, node)
     if c.keeps_all:
         statement = _noted(statement, id(node))
+    if c.settings.tracks:
+        statement = _tracked(statement, node.span)
     return _counted(statement, node.span) if c.counts else statement
 
 
@@ -77,6 +79,14 @@ def _loop_body(c: Compiler, node: program.While | program.For) -> Statement:
     if c.counts and not node.body:
         return _counted(lambda frame: None, node.span)
     return compile_block(c, node.body)
+
+
+def _tracked(statement: Statement, span: Span) -> Statement:
+    def tracked(frame: list[Any]) -> Completion:
+        frame[0].place = span
+        return statement(frame)
+
+    return tracked
 
 
 def _noted(statement: Statement, key: int) -> Statement:

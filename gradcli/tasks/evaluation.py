@@ -35,12 +35,13 @@ class Options:
     max_memory: int | None = None
     repeat: int = 1
     ignore_extra: bool = False
+    tracks: bool = False  # keep track of the statement being executed, for limits that strike from outside
     trace: bool = False  # keep the trace as text in the evaluation (`--show trace`)
 
     @property
     def settings(self) -> Settings:
         """What concerns the run itself."""
-        return Settings(self.dtype, self.device, self.seed, self.max_steps, self.max_memory)
+        return Settings(self.dtype, self.device, self.seed, self.max_steps, self.max_memory, self.tracks)
 
     def with_changes(self, **changes: Any) -> Options:
         return replace(self, **changes)

@@ -95,3 +95,14 @@ def test_deep_recursion_works() -> None:
 def test_depth_starts_again_after_an_expected_error() -> None:
     source = 'fn f(n) = f(n + 1)\nfn g(n) = 0 if n == 0 else 1 + g(n - 1)\nexpect error "deep" { f(0) }\ny = g(1900)'
     assert value(source) == 1900
+
+
+def test_a_limit_from_outside_is_told_with_the_statement_that_it_struck(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gradcli.engine import builtins
+
+    def strike(*arguments: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setitem(builtins.IMPLEMENTATIONS, "append", strike)
+    found = failure("l = []\nfor i in range(3) {\n    l = append(l, i)\n}", tracks=True)
+    assert (found.code, found.span.line if found.span else 0) == ("E405", 3)
