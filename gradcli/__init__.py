@@ -14,7 +14,7 @@ engine      how it runs: programs become closures; the trace, and the sweeps ove
 lang        what a program means: text to syntax tree to resolved program, and every error that can be known before running
 ops         what functions exist: one table, one entry a function, with its derivative
 diagnostics what errors and warnings are made of, and how one is drawn; codes.py explains each
-frozen      records that are cheap to define, for the trees
+frozen      records that are cheap to define, for the trees; collector.py pauses the garbage collector around large ones
 
 The engine, from a program to its gradients: `evaluator` compiles it and runs it, with a case for each node in
 `statements`, `expressions`, `calls`, `indexing`, `declarations`, `tapes` and `outcomes`. Every operation goes through

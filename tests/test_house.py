@@ -19,6 +19,7 @@ FILES = sorted(HOUSE.rglob("*.py"))
 LAW: dict[str, set[str]] = {
     "diagnostics": set(),
     "frozen": set(),
+    "collector": set(),
     "codes": {"lang.codes"},
     "ops": set(),
     "lang": {"ops"},
@@ -31,7 +32,7 @@ LAW: dict[str, set[str]] = {
     "": {"api", "tasks", "diagnostics"},  # the front door
 }
 
-EVERYONES = {"diagnostics", "frozen"}  # what every room may import
+EVERYONES = {"collector", "diagnostics", "frozen"}  # what every room may import
 
 # Third-party packages and where they may enter. NumPy enters reports and inputs for arrays in files and on screens, and
 # cli/limits.py loads it before it limits the memory for programs.

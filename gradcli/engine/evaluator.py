@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from ..collector import collector_paused
 from ..diagnostics import GradcliError
 from ..lang import program
 from .backends import ieee
@@ -78,18 +78,6 @@ def deep_stack() -> Iterator[None]:
         yield
     finally:
         sys.setrecursionlimit(limit)
-
-
-@contextmanager
-def collector_paused() -> Iterator[None]:
-    """Nothing in a run makes cycles, and a long trace would be searched for them again and again."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def execute(compiled: Compiled, run: Run) -> list[Any]:

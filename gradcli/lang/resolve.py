@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ..collector import collector_paused
 from ..diagnostics import GradcliError, Report, Source, Span, did_you_mean, said
 from . import program, syntax
 from .expressions import BUILTINS, CONSTANTS, Frame
 from .flow import Journal
-from .parser import collector_paused
 from .results import result_names
 from .scopes import Event, Scopes
 from .windows import WindowResolver, is_watch_call

@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from ..collector import collector_paused
 from ..diagnostics import Diagnostic, GradcliError, Source, did_you_mean
 from ..engine import reasons
 from ..engine.backends import ieee, is_complex, is_inexact, shape_of
@@ -19,7 +20,7 @@ from ..engine.derivatives import (
 )
 from ..engine.derived import derived_outputs
 from ..engine.evaluator import Compiled as Compiled
-from ..engine.evaluator import collector_paused, compile_program, declared_names, execute, release
+from ..engine.evaluator import compile_program, declared_names, execute, release
 from ..engine.run import Run
 from ..engine.tape import primal
 from ..engine.tracing import dump
