@@ -47,7 +47,7 @@ def compile_program(
     """Compiles a program; `imports` holds the imported ones compiled already, by identity."""
     c = Compiler(settings, keeps_all, imports, prefix)
     c.declared = {s.slot.index for s in _declarations(node.body)}
-    with deep_stack():
+    with collector_paused(), deep_stack():
         return Compiled(node, compile_block(c, node.body))
 
 
