@@ -14,7 +14,7 @@ from .reverse import sweep
 from .run import Run, Unconnected
 from .tape import STRIDE, Site, Traced, primal, reachable
 from .values import Function, List, Variable, describe, leaves, map_structure, read, show_shape
-from .windows import Window
+from .windows import Window, inputs_of
 
 STACK, RESHAPE, ADD, DETACH = OPS["stack"], OPS["reshape"], OPS["add"], OPS["detach"]
 
@@ -294,5 +294,5 @@ def contains_derivative(run: Run, traced: list[Traced]) -> bool:
                 site, in0, in1 = records[k * STRIDE : k * STRIDE + 3]
                 if site.of is not None:
                     return True
-                needed.update(in0 if type(in0) is tuple else (in0,) if in1 is None else (in0, in1))
+                needed.update(inputs_of(in0, in1))
     return False

@@ -14,7 +14,7 @@ from .backends import is_inexact
 from .run import Run
 from .tape import STRIDE, KeepingTrace, Site, carries, primal
 from .values import Variable, describe, leaves, read
-from .windows import Window
+from .windows import Window, inputs_of
 
 
 class Reason(NamedTuple):
@@ -193,7 +193,7 @@ def records(trace: KeepingTrace) -> Iterator[tuple[Site, tuple[int, ...], int]]:
         flat = segment.records
         for k in range(len(segment)):
             site, in0, in1 = flat[k * STRIDE : k * STRIDE + 3]
-            yield site, in0 if type(in0) is tuple else (in0,) if in1 is None else (in0, in1), segment.first + k
+            yield site, inputs_of(in0, in1), segment.first + k
 
 
 def _unexecuted_read(node: Any, name: str, executed: set[int]) -> Span | None:

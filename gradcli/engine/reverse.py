@@ -17,7 +17,7 @@ from .formulas import array_pull, partial_formula, scalar_pull
 from .rules import Language, Value, array_language, replay
 from .run import Run
 from .tape import STRIDE, Blank, KeepingTrace, Segment, Site, Traced, primal, reachable
-from .windows import Window, dependents
+from .windows import Window, dependents, inputs_of
 
 CASTS = {name: OPS[name] for name in ("float32", "float64")}
 ADD, NEG, STRICT_MUL, CONJ, REAL = OPS["add"], OPS["neg"], OPS["strict_mul"], OPS["conj"], OPS["real"]
@@ -147,11 +147,11 @@ class _Sweep:
                         else:
                             cotangents[in1] = d
                 elif site.narrow:
-                    self._elementwise(site, (a, b)[: len(site.op.signature.operands)], _numbers(in0, in1), g, y, number)
+                    self._elementwise(site, (a, b)[: len(site.op.signature.operands)], inputs_of(in0, in1), g, y, number)
                 elif site.op.elementwise:
-                    self._elementwise(site, a, _numbers(in0, in1), g, y, number)
-                elif not (elements and type(b) is tuple and self._element(site, a, b, _numbers(in0, in1), g, number)):
-                    self._structural(site, a, b, _numbers(in0, in1), g, y, number)
+                    self._elementwise(site, a, inputs_of(in0, in1), g, y, number)
+                elif not (elements and type(b) is tuple and self._element(site, a, b, inputs_of(in0, in1), g, number)):
+                    self._structural(site, a, b, inputs_of(in0, in1), g, y, number)
 
     def _element(self, site: Site, operands: Any, index: Any, numbers: tuple[int, ...], g: Any, number: int) -> bool:
         """What the rules of `getitem` and `setitem` do, for one element of a float64 vector, which loops do by the
@@ -186,6 +186,7 @@ class _Sweep:
         for k, n in zip(site.operands, numbers, strict=True):
             if marked is not None and n not in marked:
                 continue
+            self._verify_rule(site, operands[k])
             pull = array_pull(backend, site.op, k, self.repairs, not shape_of(operands[k]))
             if not shape or shape_of(operands[k]) != shape:
                 self.add(n, self._fit(pull(g, y, *operands), operands[k]))
@@ -198,6 +199,10 @@ class _Sweep:
             c = pull(g, y, *operands, into=into)
             free = free and c is not g
             self.add(n, self._fit(c, operands[k]), fresh=c is not g or into is not None)
+
+    def _verify_rule(self, site: Site, operand: Any) -> None:
+        if site.op.real_only and is_complex(operand):
+            self.run.fail("E317", f"`{site.op.name}` of a complex number has no gradient registered", site.span)
 
     def _fit(self, c: Any, operand: Any) -> Any:
         """A cotangent summed to its operand's shape, real for a real operand, of its dtype."""
@@ -231,7 +236,7 @@ class _Sweep:
                     if number in self.outside:
                         continue
                 self.site = site
-                numbers = _numbers(in0, in1)
+                numbers = inputs_of(in0, in1)
                 operands = list((a, b)[: len(site.op.signature.operands)] if site.narrow else a)
                 if site.op.elementwise:
                     for k, n in zip(site.operands, numbers, strict=True):
@@ -246,6 +251,7 @@ class _Sweep:
 
     def _pull_recorded(self, site: Site, k: int, g: Any, y: Any, operands: list[Any]) -> Any:
         run = self.run
+        self._verify_rule(site, primal(operands[k]))
         partial = partial_formula(site.op, k)
         if partial.kind == "number" and partial.value == 1:
             c = g
@@ -319,8 +325,7 @@ class _Sweep:
             else:
                 rule = None if op.vjp is None or callable(op.vjp) else op.vjp[k]
                 if rule is None:
-                    name = f"`{op.name}`"
-                    run.fail("E317", f"{name} has no gradient registered", site.span, help=f"use {name} on a detached value")
+                    run.fail("E317", f"`{op.name}` has no gradient registered", site.span, help="use it on a detached value")
                 c = rule(m, cotangent, result, *values, **options)
             if segment is None:
                 c = self._fit(c, operands[k])
@@ -382,14 +387,9 @@ def _scalar_pull(backend: Backend, site: Site, repairs: bool) -> Any:
     return function
 
 
-def _numbers(in0: Any, in1: Any) -> tuple[int, ...]:
-    return in0 if type(in0) is tuple else (in0,) if in1 is None else (in0, in1)
-
-
 def _sum_to(c: Any, shape: tuple[int, ...]) -> Any:
     """Sums away the axes that broadcasting added or stretched."""
-    extra = c.ndim - len(shape)
-    if extra:
+    if extra := c.ndim - len(shape):
         c = c.sum(axis=tuple(range(extra)))
     stretched = tuple([k for k, n in enumerate(shape) if n == 1 and c.shape[k] != 1])
     return c.sum(axis=stretched, keepdims=True) if stretched else c

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from .backends import shape_of
 from .tape import STRIDE, Blank, Segment, Trace
 from .values import show, show_shape
+from .windows import inputs_of
 
 
 def dump(trace: Trace) -> str:
@@ -27,7 +28,7 @@ def dump(trace: Trace) -> str:
 def _lines(segment: Segment) -> Iterator[str]:
     for k in range(len(segment)):
         site, in0, in1, _, _, y = segment.records[k * STRIDE : (k + 1) * STRIDE]
-        numbers = in0 if type(in0) is tuple else (in0,) if in1 is None else (in0, in1)
+        numbers = inputs_of(in0, in1)
         inputs = ", ".join(f"v{-n}" if n < 0 else f"%{n}" for n in numbers)
         shape = shape_of(y) or (y.shape if type(y) is Blank else ())
         value = f"shape {show_shape(shape)}" if shape else show(y)

@@ -70,7 +70,7 @@ class Window:
         seen = {n for n in self.trace.watched if self.sees_leaf(n)} | self.watch  # depends on something watched here
         marked = wanted & seen
         for number, in0, in1 in self._records(segments):
-            inputs = in0 if type(in0) is tuple else (in0,) if in1 is None else (in0, in1)
+            inputs = inputs_of(in0, in1)
             if seen.isdisjoint(inputs):
                 continue
             seen.add(number)
@@ -92,6 +92,11 @@ class Window:
 
     def first_number(self) -> int:
         return self.ranges[0][0] if self.ranges else self.trace.number
+
+
+def inputs_of(in0: Any, in1: int | None) -> tuple[int, ...]:
+    """The numbers of a record's active operands: see Note [Records] in tape.py."""
+    return in0 if type(in0) is tuple else (in0,) if in1 is None else (in0, in1)
 
 
 def dependents(segments: list[Segment], wanted: set[int]) -> set[int]:

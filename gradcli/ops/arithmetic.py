@@ -102,7 +102,8 @@ OPS = [
     # ---- signs and rounding ----------------------------------------------------------------------------------------
     _op("abs", "x", "The absolute value.", integers="keep", aliases=("absolute", "fabs"), domain=(POSITIVE,),
         note="derivative 0 at 0", partials=(lambda m, y, x: m.conj(m.sign(x)),)),
-    _op("sign", "x", "-1, 0 or 1.", integers="keep", domain=(POSITIVE,), note="derivative 0, connected", partials=(_zero,)),
+    _op("sign", "x", "-1, 0 or 1.", integers="keep", domain=(POSITIVE,), note="derivative 0, connected",
+        real_only=True, partials=(_zero,)),
     _op("floor", "x", "The next whole number below, as a float.", integers="keep", domain=((0.1, 0.9),),
         note="derivative 0, connected", partials=(_zero,)),
     _op("ceil", "x", "The next whole number above, as a float.", integers="keep", domain=((0.1, 0.9),),

@@ -196,6 +196,7 @@ class Op:
     engine: bool = False
     # facts
     differentiable: bool = True
+    real_only: bool = False  # whether the partials hold for real operands only, so that a complex one has no gradient
     domain: tuple[tuple[float, float], ...] = ()
     note: str = ""
     hint: str = ""

@@ -245,3 +245,10 @@ def test_complex_values_on_the_way_to_a_real_target() -> None:
         assert evaluate(f"var z = 1 + 2j; y = {text}").gradients["y"]["z"] == pytest.approx(expected), text
         many = evaluate(f"var z = [1 + 2j, 1 + 2j]; y = sum({text}); output y")
         assert many.gradients["y"]["z"] == pytest.approx(np.array([expected, expected])), text
+
+
+def test_a_rule_for_real_numbers_is_never_used_on_complex_ones() -> None:
+    """The first derivative of `abs` is right for complex numbers; the rule of `sign` that the second needs is not."""
+    assert outputs("var x = 2.0; y = grad(abs(x + 1j * 3.0), x)")["y"] == pytest.approx(2 / 13**0.5)
+    assert failure("var x = 2.0; y = hessian(abs(x + 1j * 3.0), x)").code == "E317"
+    assert value("var x = -2.0; y = hessian(abs(x) * x, x)") == -2.0
