@@ -15,6 +15,7 @@ from ..ops.op import Op, OpError
 from . import scalars
 from .backends import CPU, INT_MAX, broadcast_shapes, checked_int, count, dtype_name, is_inexact, is_scalar, shape_of
 from .formulas import array_function, rule_reads, scalar_function
+from .lanes import Lanes, with_rows
 from .run import Run
 from .tape import Site, blank
 from .values import List, Variable, deeper, describe, show_shape
@@ -169,6 +170,8 @@ def elementwise(run: Run, site: Site, primals: list[Any]) -> Any:
     """An elementwise op on primals: scalars of Python by their own functions, anything else as arrays."""
     op = site.op
     kinds = {type(p) for p in primals}
+    if Lanes in kinds:
+        return Lanes(elementwise(run, site, [with_rows(p) for p in primals]))
     if kinds <= _INTEGERS and op.integers == "keep":
         return _integers(run, site, op, primals)
     if kinds <= _SCALARS:
@@ -267,6 +270,8 @@ def structural(run: Run, site: Site, primals: list[Any], options: Mapping[str, A
     """A structural op on primals. Failures of its `compute` become diagnostics at the site."""
     op = site.op
     xp = run.backend.xp
+    if any(type(p) is Lanes for p in primals):
+        run.fail("E320", f"`{op.name}` takes no rows", site.span, help="only elementwise operations do")
     options = _with_context(run, op, options)
     try:
         if op.result_shape is not None:

@@ -104,8 +104,13 @@ class Backend:
             return value.item()
         return value
 
+    def operand(self, value: Any) -> Any:
+        """A value as rules on arrays take it: no scalar of Python's, whose operators raise where IEEE has a result."""
+        return self.scalar(value) if is_scalar(value) else value
+
     def is_finite(self, value: Any) -> bool:
         """Whether a number, or every element of an array, is finite (or their sum overflows: never true by mistake)."""
+        value = getattr(value, "array", value)
         total = value.sum() if shape_of(value) else value
         return bool(total - total == 0)
 
@@ -230,6 +235,14 @@ def broadcast_shapes(shapes: list[tuple[int, ...]]) -> tuple[int, ...] | None:
                     return None
                 result[offset + k] = n
     return tuple(result)
+
+
+def sum_to(c: Any, shape: tuple[int, ...]) -> Any:
+    """Sums away the axes that broadcasting added or stretched."""
+    if extra := c.ndim - len(shape):
+        c = c.sum(axis=tuple(range(extra)))
+    stretched = tuple([k for k, n in enumerate(shape) if n == 1 and c.shape[k] != 1])
+    return c.sum(axis=stretched, keepdims=True) if stretched else c
 
 
 def checked_int(value: int) -> int:

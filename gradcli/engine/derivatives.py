@@ -10,6 +10,7 @@ from ..ops import OPS
 from ..ops.op import Op
 from .apply import apply, plain_array, to_array
 from .backends import count, dtype_name, is_complex, is_inexact, shape_of
+from .lanes import Lanes
 from .reverse import sweep
 from .run import Run, Unconnected
 from .tape import STRIDE, Site, Traced, primal, reachable
@@ -60,6 +61,8 @@ def gradients(
 def ones_like(run: Run, value: Any) -> Any:
     """The cotangent of a sum: ones of the value's shape and dtype."""
     value = primal(value)
+    if type(value) is Lanes:
+        return Lanes(run.backend.xp.ones(value.array.shape, value.dtype))
     if not shape_of(value):
         return 1.0 if type(value) is float else run.backend.settle(value * 0 + 1)
     return run.backend.xp.ones(value.shape, value.dtype)

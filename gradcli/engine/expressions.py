@@ -16,6 +16,7 @@ from .backends import shape_of
 from .compiler import Closure, Compiler
 from .formulas import scalar_function
 from .fusion import fuse, plan
+from .lanes import Lanes
 from .scalar_closures import Operand
 from .scalars import FAST
 from .tape import KeepingTrace, Site, primal
@@ -232,6 +233,11 @@ def truth(run: Any, value: Any, span: Any) -> bool:
         if isinstance(run.trace, KeepingTrace):
             run.trace.conditions.append((value, span))
         value = primal(value)
+    if type(value) is Lanes:
+        first = value.array.ravel()[0].item()
+        if not bool((value.array == first).all()):
+            run.fail("E310", "a condition differs between rows", span, help="choose with `where(…)`")
+        return bool(first)
     if type(value) in _NUMBERS:
         return bool(value)
     if hasattr(value, "dtype") and value.size == 1:

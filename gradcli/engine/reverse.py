@@ -12,8 +12,9 @@ from typing import Any
 
 from ..ops import OPS
 from .apply import apply
-from .backends import CPU, Backend, dtype_name, is_complex, is_scalar, shape_of
+from .backends import CPU, Backend, dtype_name, is_complex, shape_of, sum_to
 from .formulas import array_pull, partial_formula, scalar_pull
+from .lanes import Lanes, with_rows
 from .rules import Language, Value, array_language, replay
 from .run import Run
 from .tape import STRIDE, Blank, KeepingTrace, Segment, Site, Traced, primal, reachable
@@ -181,6 +182,8 @@ class _Sweep:
 
     def _elementwise(self, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, y: Any, number: int) -> None:
         backend, marked = self.run.backend, self.marked
+        if type(g) is Lanes:
+            return self._lanes(site, operands, numbers, g, y)
         shape = shape_of(g)
         free = number in self.owned  # whether nobody needs `g` any more once the last operand has its share
         for k, n in zip(site.operands, numbers, strict=True):
@@ -200,6 +203,15 @@ class _Sweep:
             free = free and c is not g
             self.add(n, self._fit(c, operands[k]), fresh=c is not g or into is not None)
 
+    def _lanes(self, site: Site, operands: Any, numbers: tuple[int, ...], g: Lanes, y: Any) -> None:
+        """The same a row at a time; what the rows share gets the sum over them."""
+        arrays = [with_rows(operand) for operand in operands]
+        for k, n in zip(site.operands, numbers, strict=True):
+            if self.marked is None or n in self.marked:
+                c = array_pull(self.run.backend, site.op, k, self.repairs, False)(g.array, with_rows(y), *arrays)
+                own = operands[k].array.shape if type(operands[k]) is Lanes else None
+                self.add(n, Lanes(sum_to(c, own)) if own else self._fit(c.sum(axis=-1), operands[k]))
+
     def _verify_rule(self, site: Site, operand: Any) -> None:
         if site.op.real_only and is_complex(operand):
             self.run.fail("E317", f"`{site.op.name}` of a complex number has no gradient registered", site.span)
@@ -208,7 +220,7 @@ class _Sweep:
         """A cotangent summed to its operand's shape, real for a real operand, of its dtype."""
         shape = shape_of(operand)
         if shape_of(c) != shape:
-            c = _sum_to(c, shape)
+            c = sum_to(c, shape)
         if is_complex(c) and not is_complex(operand):
             c = c.real
         if shape and c.dtype != operand.dtype and not is_complex(c):
@@ -267,8 +279,7 @@ class _Sweep:
             c = apply(run, site.derived(SUM_TO), (c,), {"shape": shape_of(like)})
         if is_complex(primal(c)) and not is_complex(like):
             c = apply(run, site.derived(REAL), (c,))
-        dtype = dtype_name(like)
-        if dtype in CASTS and dtype_name(primal(c)) != dtype:
+        if (dtype := dtype_name(like)) in CASTS and dtype_name(primal(c)) != dtype:
             c = apply(run, site.derived(CASTS[dtype]), (c,))
         return c
 
@@ -299,8 +310,8 @@ class _Sweep:
             return
         if segment is None:
             m: Any = array_language(run.backend, run.settings.dtype)
-            values = [_as_array(run, v) for v in operands]
-            result, cotangent = _as_array(run, y), g if type(g) is list else _as_array(run, g)
+            values = [run.backend.operand(v) for v in operands]
+            result, cotangent = run.backend.operand(y), g if type(g) is list else run.backend.operand(g)
         else:
             m = Language(run, site)
             values = [Value(v, m) for v in operands]
@@ -364,6 +375,8 @@ class _Sweep:
                 self.owned.add(n)
         elif type(old) is float and type(c) is float:
             self.cotangents[n] = old + c
+        elif type(old) is Lanes:
+            self.cotangents[n] = Lanes(old.array + c.array)
         elif self.recorded:
             self.cotangents[n] = apply(self.run, self.site.derived(ADD), (old, c))
             self.owned.add(n)
@@ -385,16 +398,3 @@ def _scalar_pull(backend: Backend, site: Site, repairs: bool) -> Any:
     if not repairs:
         site.pull = function
     return function
-
-
-def _sum_to(c: Any, shape: tuple[int, ...]) -> Any:
-    """Sums away the axes that broadcasting added or stretched."""
-    if extra := c.ndim - len(shape):
-        c = c.sum(axis=tuple(range(extra)))
-    stretched = tuple([k for k, n in enumerate(shape) if n == 1 and c.shape[k] != 1])
-    return c.sum(axis=stretched, keepdims=True) if stretched else c
-
-
-def _as_array(run: Run, value: Any) -> Any:
-    """A value as rules on arrays take it: no scalar of Python's, whose operators raise where IEEE has a result."""
-    return run.backend.scalar(value) if is_scalar(value) else value

@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 
 from ..diagnostics import Span
 from ..ops.op import Op
+from .lanes import Lanes
 from .windows import STRIDE as STRIDE
 from .windows import Window
 
@@ -75,7 +76,7 @@ class Site:
 
 def blank(value: Any) -> Any:
     """What a record keeps of a value that no rule reads: of an array its shape and dtype, a scalar as it is."""
-    return Blank(value.shape, value.dtype) if getattr(value, "shape", ()) else value
+    return Blank(value.shape, value.dtype) if getattr(value, "shape", ()) and type(value) is not Lanes else value
 
 
 class Blank:

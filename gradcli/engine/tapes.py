@@ -13,7 +13,6 @@ from .apply import plain_array
 from .backends import is_inexact
 from .compiler import Compiler
 from .derivatives import batch_jacobian, grad, jacobian
-from .expressions import compile_expression, compile_value, truth
 from .run import Run
 from .tape import Site, primal
 from .values import FRAME_HEAD, Cell, Function, List, Tape, Variable, describe, read
@@ -23,6 +22,7 @@ Statement: TypeAlias = "Callable[[list[Any]], int | None]"
 
 
 def compile_tape(c: Compiler, node: program.Tape) -> Statement:
+    from .expressions import compile_value, truth
     from .statements import compile_block
 
     k, cell = node.slot.index + FRAME_HEAD, node.slot.cell
@@ -75,6 +75,8 @@ def compile_pause(c: Compiler, node: program.Pause) -> Statement:
 
 
 def compile_watch(c: Compiler, node: program.Watch) -> Statement:
+    from .expressions import compile_expression
+
     items = [(compile_expression(c, value), slot, value.span) for value, slot in node.items]
     tape = None if node.tape is None else compile_expression(c, node.tape)
 
