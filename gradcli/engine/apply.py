@@ -2,7 +2,7 @@
 
 It takes values of the language (traced or not), computes on their primals, refuses what can't fit, turns every failure
 into a diagnostic at the site, and records the operation where an operand is active. The closures for hot scalar
-operations (`expressions.py`) do the same for floats alone, and come here for everything else.
+operations (`scalar_closures.py`, `fusion.py`) do the same for floats alone, and come here for everything else.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .values import List, Variable, deeper, describe, show_shape
 _SCALARS = frozenset((float, int, bool))
 _INTEGERS = frozenset((int, bool))
 _NO_OPTIONS: Mapping[str, Any] = {}
-STACK, PART, GETITEM = OPS["stack"], OPS["part"], OPS["getitem"]
+STACK, PART = OPS["stack"], OPS["part"]
 
 
 def apply(run: Run, site: Site, operands: tuple[Any, ...], options: Mapping[str, Any] = _NO_OPTIONS) -> Any:

@@ -82,11 +82,6 @@ class Backend:
         """An array of ints as one of NumPy's that holds Python's ints, which don't overflow."""
         return CPU.xp.asarray(self.to_host(value)).astype(object)
 
-    def is_array(self, value: Any) -> bool:
-        """Whether the value is an array of this backend (of rank 1 or more: lower ones are settled to scalars)."""
-        module = sys.modules.get(self._module)
-        return module is not None and isinstance(value, module.ndarray)
-
     def settle(self, value: Any) -> Any:
         """An array result as the language has it: rank 0 becomes a Python scalar (float32 stays NumPy's)."""
         kind = type(value)
@@ -254,12 +249,3 @@ def checked_int(value: int) -> int:
 
 def count(shape: tuple[int, ...]) -> int:
     return math.prod(shape)
-
-
-def _calibrate() -> int:
-    """How many references `sys.getrefcount` sees of an object that one local name holds, on this Python."""
-    array = object()
-    return sys.getrefcount(array)
-
-
-SOLE_OWNER = _calibrate()

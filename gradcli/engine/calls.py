@@ -85,7 +85,7 @@ def call_function(run: Run, function: Function, arguments: list[Any], keywords: 
         frame[code.self_slot] = function
     run.depth += 1
     if run.depth > MAX_DEPTH:
-        run.depth = 0
+        run.depth -= 1
         run.fail("E406", f"`{code.name or 'fn'}` calls itself too deep", site.span, f"{MAX_DEPTH} calls are inside each other")
     trace = run.trace
     calls = trace.calls

@@ -7,6 +7,7 @@ of an operand. `ArrayLanguage` computes on arrays at once, for sweeps that nobod
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -39,10 +40,7 @@ class Value:
 
     @property
     def size(self) -> int:
-        size = 1
-        for n in self.shape:
-            size *= n
-        return size
+        return math.prod(self.shape)
 
     @property
     def dtype(self) -> str:

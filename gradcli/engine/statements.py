@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import repeat
 from typing import Any, TypeAlias
 
 from ..diagnostics import GradcliError, Span, said
@@ -186,31 +187,31 @@ def _if(c: Compiler, node: program.If) -> Statement:
 
 def _while(c: Compiler, node: program.While) -> Statement:
     condition, body = compile_condition(c, node.condition), _loop_body(c, node)
-
-    def loop(frame: list[Any]) -> Completion:
-        trace = frame[0].trace
-        began = turn = trace.limit  # see Note [Turning over] in tape.py
-        while condition(frame):
-            if trace.limit > turn or trace.number > trace.limit - ROOM:
-                trace.turn_over()
-            turn = trace.number + SEGMENT_RECORDS
-            completion = body(frame)
-            if completion is not None and completion != CONTINUE:
-                if completion != BREAK:
-                    return completion
-                break
-        if trace.limit > began:
-            trace.turn_over()
-        return None
-
-    return loop
+    return _loop(lambda frame: repeat(None), lambda frame, item: body(frame) if condition(frame) else BREAK)
 
 
 def _for(c: Compiler, node: program.For) -> Statement:
     setter, body = compile_target(c, node.target), _loop_body(c, node)
     sequence = _compile_sequence(c, node.iterable)
     slot = node.target.slot if isinstance(node.target, program.NameTarget) else None
-    local = slot.index + FRAME_HEAD if slot and not slot.cell and slot.index not in c.declared else 0
+    if slot is None or slot.cell or slot.index in c.declared:
+
+        def step(frame: list[Any], item: Any) -> Completion:
+            setter(frame, item)
+            return body(frame)
+
+        return _loop(sequence, step)
+    k = slot.index + FRAME_HEAD
+
+    def step_local(frame: list[Any], item: Any) -> Completion:
+        frame[k] = item
+        return body(frame)
+
+    return _loop(sequence, step_local)
+
+
+def _loop(sequence: Callable[[list[Any]], Iterable[Any]], step: Callable[[list[Any], Any], Completion]) -> Statement:
+    """A loop: `step(frame, item)` for each item, up to one that breaks off or returns."""
 
     def loop(frame: list[Any]) -> Completion:
         trace = frame[0].trace
@@ -219,11 +220,7 @@ def _for(c: Compiler, node: program.For) -> Statement:
             if trace.limit > turn or trace.number > trace.limit - ROOM:
                 trace.turn_over()
             turn = trace.number + SEGMENT_RECORDS
-            if local:
-                frame[local] = item
-            else:
-                setter(frame, item)
-            completion = body(frame)
+            completion = step(frame, item)
             if completion is not None and completion != CONTINUE:
                 if completion != BREAK:
                     return completion
@@ -288,14 +285,11 @@ def _expect_error(c: Compiler, node: program.ExpectError) -> Statement:
 
     def expect(frame: list[Any]) -> None:
         run, text = frame[0], node.found
-        depth, calls = run.depth, run.trace.calls
         if body is not None:
             try:
                 body(frame)
             except GradcliError as error:
                 text = "\n".join(said(d) for d in error.diagnostics)
-                run.depth = depth
-                run.trace.enter(calls)
         if not text:
             message = f'expected an error that says "{node.message}", and there was none'
         elif node.message not in text:

@@ -13,6 +13,7 @@ memory follows the values: when the last value that could be asked about goes, r
 from __future__ import annotations
 
 import itertools
+import math
 import weakref
 from typing import Any, TypeAlias
 
@@ -93,10 +94,7 @@ class Blank:
 
     @property
     def size(self) -> int:
-        size = 1
-        for n in self.shape:
-            size *= n
-        return size
+        return math.prod(self.shape)
 
 
 class Segment:
