@@ -8,22 +8,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ..diagnostics import Diagnostic, Span
+from ..diagnostics import CallSite, Diagnostic, Span
 from ..lang import program
 from .backends import is_inexact
 from .run import Run
-from .tape import STRIDE, KeepingTrace, Site, carries, primal
+from .tape import STRIDE, KeepingTrace, Segment, Site, carries, primal
 from .values import Variable, describe, leaves, read
 from .windows import Window, inputs_of
 
 
 class Reason(NamedTuple):
-    """A reason code, what it says of this case, where the chain breaks, and what to write instead."""
+    """A reason code, what it says of this case, where the chain breaks, what to write instead, and, inside a function, the
+    calls that led there."""
 
     code: str
     text: str
     span: Span | None
     help: str
+    calls: tuple[CallSite, ...] = ()
 
 
 def explain(
@@ -44,7 +46,9 @@ def explain(
         code = "W203"
     of = f" of `{target_name}`" if target_name else ""
     by = f" with respect to `{source_name}`" if source_name else ""
-    return Diagnostic(code, f"no gradient{of}{by}: {reason.text}", reason.span or span, "", reason.help, reason.code)
+    return Diagnostic(
+        code, f"no gradient{of}{by}: {reason.text}", reason.span or span, "", reason.help, reason.code, reason.calls
+    )
 
 
 def find(run: Run, node: program.Program, target: Any, source: Any, name: str, window: Window) -> Reason:
@@ -89,15 +93,16 @@ def _not_in(window: Window, reached: _Reached, source: int, targets: set[int], c
         return Reason("not_watched", f"{tape} doesn't watch {called}", None, "`watch` it in the block of the tape")
     needed = set(targets)
     chain = []
-    for site, inputs, number in reversed(list(records(reached.trace))):
+    for site, inputs, number, segment in reversed(list(records(reached.trace))):
         if number in needed and number in reached.numbers:
             needed.update(inputs)
-            chain.append((number, site))
-    for number, site in reversed(chain):
+            chain.append((number, site, segment))
+    for number, site, segment in reversed(chain):
         if not window.covers(number):
             when = "before" if number < window.first_number() else "after"
             text = f"this was computed {when} {tape} was recording"
-            return Reason("not_recorded", text, site.span, "compute it in the block of the tape")
+            help = "compute it in the block of the tape"
+            return Reason("not_recorded", text, site.span, help, segment.calls_to(number))
     return Reason("not_watched", f"{tape} doesn't watch what {called} is made of", None, "`watch` it in the block of the tape")
 
 
@@ -151,7 +156,7 @@ class _Reached:
                 self.breaks[number] = self.breaks.get(traced[1], state)
 
     def _through_records(self) -> None:
-        for site, inputs, number in records(self.trace):
+        for site, inputs, number, segment in records(self.trace):
             hit = [i for i in inputs if i in self.numbers]
             if not hit or number in self.numbers:
                 continue
@@ -161,7 +166,8 @@ class _Reached:
             if number in self.trace.active and clean:
                 continue
             paused = number in self.trace.paused
-            self.breaks[number] = _break_at(site, paused) if clean else next(self.breaks[i] for i in hit)
+            reason = _break_at(site, paused)._replace(calls=segment.calls_to(number))
+            self.breaks[number] = reason if clean else next(self.breaks[i] for i in hit)
 
     def breaks_before(self, targets: set[int]) -> Reason | None:
         """Where the chain to one of the targets breaks; None if there is no chain at all."""
@@ -187,13 +193,13 @@ def _break_at(site: Site, paused: bool) -> Reason:
     return Reason("integer", text, site.span, "keep floats: `floor`, `round` and `trunc` do")
 
 
-def records(trace: KeepingTrace) -> Iterator[tuple[Site, tuple[int, ...], int]]:
-    """Every record in execution order: its site, the numbers of its inputs, its own."""
+def records(trace: KeepingTrace) -> Iterator[tuple[Site, tuple[int, ...], int, Segment]]:
+    """Every record in execution order: its site, the numbers of its inputs, its own, and its segment."""
     for segment in trace.segments:
         flat = segment.records
         for k in range(len(segment)):
             site, in0, in1 = flat[k * STRIDE : k * STRIDE + 3]
-            yield site, inputs_of(in0, in1), segment.first + k
+            yield site, inputs_of(in0, in1), segment.first + k, segment
 
 
 def _unexecuted_read(node: Any, name: str, executed: set[int]) -> Span | None:

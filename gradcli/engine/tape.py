@@ -17,7 +17,7 @@ import math
 import weakref
 from typing import Any, TypeAlias
 
-from ..diagnostics import Span
+from ..diagnostics import CallSite, Span
 from ..ops.op import Op
 from .lanes import Lanes
 from .windows import STRIDE as STRIDE
@@ -124,6 +124,15 @@ class Segment:
         if number < 0:
             return self.trace.leaves
         return max((s for s in self.earlier if s.first <= number), key=lambda s: s.first)
+
+    def calls_to(self, number: int) -> tuple[CallSite, ...]:
+        """The calls that led to the record `number` of this segment, the innermost first."""
+        chain = next((chain for first, chain in reversed(self.calls) if first <= number), None)
+        found = []
+        while chain is not None:
+            site, name, chain = chain
+            found.append(CallSite(name or "fn", site.span))
+        return tuple(found)
 
     def __len__(self) -> int:
         return len(self.records) // STRIDE

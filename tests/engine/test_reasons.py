@@ -98,3 +98,10 @@ def test_unconnected_can_be_an_error() -> None:
     with pytest.raises(gradcli.GradcliError) as raised:
         gradcli.load(source="var x = 1.0\nvar y = 2.0\noutput y**2").with_options(unconnected="error").run()
     assert [d.code for d in raised.value.diagnostics] == ["E318"]
+
+
+def test_a_break_inside_functions_is_told_with_the_calls_that_led_there() -> None:
+    source = "var x = 2.0\nfn inner(a) = detach(a) * 2\nfn outer(b) = inner(b + 1)\ny = outer(x)"
+    (found,) = warnings(source)
+    assert (found.reason, found.span.line if found.span else 0) == ("detached", 2)
+    assert [(call.function, call.span.line) for call in found.calls] == [("inner", 3), ("outer", 4)]
