@@ -16,24 +16,18 @@ from typing import Any
 from ..collector import collector_paused
 from ..diagnostics import GradcliError, Report, Source, Span, did_you_mean, said
 from . import program, syntax
-from .expressions import BUILTINS, CONSTANTS, Frame
+from .expressions import BUILTINS, CONSTANTS
 from .flow import Journal
+from .functions import NOT_YET, FunctionResolver
 from .results import result_names
 from .scopes import Event, Scopes
-from .windows import WindowResolver, is_watch_call
+from .windows import is_watch_call
 
 Loader = Callable[[str, Span, bool], program.Program]  # (path or library's name, where it is imported, is it the library)
 
 TYPES = ("float", "float64", "float32", "int64", "bool", "complex128")
 
 MAX_ERRORS = 100  # after so many, the rest of the program isn't looked at
-
-# What this version parses but doesn't run. To add one, remove it here and give it a case.
-NOT_YET: dict[type, str] = {
-    syntax.Record: "record",
-    syntax.ModuleDefinition: "module",
-    syntax.Backward: "backward",
-}
 
 
 def resolve(
@@ -60,7 +54,7 @@ def deep_recursion() -> Iterator[None]:
         sys.setrecursionlimit(limit)
 
 
-class Resolver(WindowResolver):
+class Resolver(FunctionResolver):
     """Resolves the statements of a whole program, in order."""
 
     def __init__(self, tree: syntax.Module, source: Source, loader: Loader | None, given: frozenset[str], imported: bool) -> None:
@@ -88,7 +82,7 @@ class Resolver(WindowResolver):
             syntax.Break: lambda node: self._jump(node, "break", program.Break),
             syntax.Continue: lambda node: self._jump(node, "continue", program.Continue),
             syntax.Return: self._return,
-            syntax.Define: self._define,
+            syntax.Define: self.define,
             syntax.Print: self._print,
             syntax.Output: self._output,
             syntax.Expect: self._expect,
@@ -97,7 +91,7 @@ class Resolver(WindowResolver):
             syntax.Tape: self.tape,
             syntax.Watch: self.watch,
             syntax.Pause: self.pause,
-            **dict.fromkeys(NOT_YET, self._not_yet),
+            **dict.fromkeys(NOT_YET, self.refuse),
         }
 
     # ---- the whole ----
@@ -171,13 +165,6 @@ class Resolver(WindowResolver):
         result = self._statements[type(statement)](statement)
         return [] if result is None else [result]
 
-    def _not_yet(self, node: Any) -> None:
-        self.not_yet(NOT_YET[type(node)], node.span)
-
-    def not_yet(self, word: str, span: Span) -> None:
-        at = span._replace(end=span.start + len(word))
-        self.report.add("E299", f"`{word}` is not part of this version yet", at)
-
     # ---- declarations ----
 
     def _declare(self, node: syntax.Declare) -> program.Statement:
@@ -225,36 +212,6 @@ class Resolver(WindowResolver):
             return None
         self.imports[id(node)] = imported
         return program.Import(slot, imported, span=node.span)
-
-    def _define(self, node: syntax.Define) -> program.Statement:
-        if node.opaque:
-            self.not_yet("opaque", node.span)
-        if node.rule is not None:
-            self.not_yet("backward", node.rule.span)
-        value = program.FunctionLiteral(self.function(node.name.name, node), span=node.span)
-        target = program.NameTarget(self.bound(node.name), span=node.name.span)
-        return program.Assign(target, value, span=node.span)
-
-    def function(self, name: str, node: syntax.Function | syntax.Define) -> program.Function:
-        scope, outer = self.scopes.functions[id(node)], self.frame
-        defaults = [self.optional(parameter.default) for parameter in node.parameters]
-        assigned_outside = frozenset(captured for captured in scope.captures if outer.is_assigned(captured))
-        self.frame = Frame(scope, outer, assigned_outside=assigned_outside)
-        parameters: list[program.FunctionParameter] = []
-        for parameter, default in zip(node.parameters, defaults, strict=True):
-            if parameter.name.name in self.frame.assigned:
-                self.report.add("E206", f"the parameter `{parameter.name.name}` stands twice", parameter.name.span)
-            self.frame.assigned.add(parameter.name.name)
-            slot = scope.bindings[parameter.name.name].slot
-            parameters.append(program.FunctionParameter(slot, default, parameter.span))
-        if isinstance(node.body, syntax.Block):
-            body, _ = self.block(node.body.statements)
-        else:
-            body = (program.Return(self.expression(node.body), span=node.body.span),)
-        self.frame = outer
-        captures = tuple((self.slot_of(captured), own) for captured, own in scope.captures.items())
-        itself = None if scope.itself is None else scope.itself.slot
-        return program.Function(name, tuple(parameters), body, scope.n_slots, captures, itself, span=node.span)
 
     # ---- control flow ----
 

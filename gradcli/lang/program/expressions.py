@@ -1,0 +1,176 @@
+"""The nodes of expressions, and of functions and modules, which are values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from ...diagnostics import Span
+from ...frozen import Frozen, field, frozen
+from ...ops.op import Op
+from .nodes import Node, Slot
+
+if TYPE_CHECKING:
+    from .statements import Statement
+
+
+@frozen
+class Constant(Node):
+    """A literal: int, float, complex, bool, str or None. `pi`, `e`, `inf`, `nan` are such literals too."""
+
+    value: Any
+
+
+@frozen
+class Read(Node):
+    """The value under a name. `checked`: it may be unassigned on some path, so reading asks."""
+
+    slot: Slot
+    checked: bool = False
+
+
+@frozen
+class Builtin(Node):
+    """A builtin as a value: `f = sin`, `grad(tanh)`."""
+
+    op: Op
+
+
+@frozen
+class Apply(Node):
+    """A builtin or operator applied. `operands` follow the signature (None: its default; a variadic op has them all);
+    `options` are the static ones, by name. Operators are here too: `a + b` is Apply(OPS["add"], …)."""
+
+    op: Op
+    operands: tuple[Expression | None, ...]
+    options: tuple[tuple[str, Expression], ...] = ()
+
+
+@frozen
+class Argument(Frozen):
+    """One argument of a dynamic call; `keyword` is "" for a positional one."""
+
+    value: Expression
+    keyword: str = ""
+
+
+@frozen
+class Call(Node):
+    """A call of a value: a function of the program, a builtin under another name, a module, a transform."""
+
+    callee: Expression
+    arguments: tuple[Argument, ...]
+
+
+@frozen
+class MethodCall(Node):
+    """`receiver.name(…)`. Dicts, modules and tapes use their own member; any other value is the first argument of
+    `function` (a name in scope) or else of the builtin `op`; where both are None there is no such function."""
+
+    receiver: Expression
+    name: str
+    arguments: tuple[Argument, ...]
+    function: Expression | None
+    op: Op | None
+
+
+@frozen
+class Member(Node):
+    """`object.name` that is not called: `.T`, `.shape`, a key of a dict, a name of an import or module."""
+
+    object: Expression
+    name: str
+
+
+@frozen
+class Slice(Node):
+    start: Expression | None
+    stop: Expression | None
+    step: Expression | None
+
+
+@frozen
+class EllipsisItem(Node):
+    """`...` inside an index."""
+
+
+@frozen
+class Index(Node):
+    """`object[items]`; `none` among the items is a new axis."""
+
+    object: Expression
+    items: tuple[IndexItem, ...]
+
+
+@frozen
+class ListDisplay(Node):
+    items: tuple[Expression, ...]
+
+
+@frozen
+class DictDisplay(Node):
+    keys: tuple[str, ...]
+    values: tuple[Expression, ...]
+
+
+@frozen
+class Conditional(Node):
+    """`then if condition else otherwise`."""
+
+    condition: Expression
+    then: Expression
+    otherwise: Expression
+
+
+@frozen
+class Logical(Node):
+    """`and` / `or` over two or more operands, left to right, stopping early."""
+
+    kind: Literal["and", "or"]
+    operands: tuple[Expression, ...]
+
+
+@frozen
+class Chain(Node):
+    """A chained comparison, `a < b <= c`: each operand is evaluated once, and it stops at the first that fails.
+    A single comparison is an `Apply`."""
+
+    operands: tuple[Expression, ...]
+    ops: tuple[Op, ...]
+    spans: tuple[Span, ...] = field(compare=False)  # of each comparison
+
+
+@frozen
+class FunctionLiteral(Node):
+    """`fn(c) = …` as a value, and the value that a `fn` statement binds."""
+
+    function: Function
+
+
+Expression = (
+    Constant | Read | Builtin | Apply | Call | MethodCall | Member | Index | ListDisplay | DictDisplay | Conditional
+    | Logical | Chain | FunctionLiteral
+)  # fmt: skip
+IndexItem = Expression | Slice | EllipsisItem
+
+
+# ---- functions -----------------------------------------------------------------------------------------------------
+
+
+@frozen
+class FunctionParameter(Frozen):
+    slot: Slot
+    default: Expression | None  # evaluated in the enclosing frame, when the function value is made
+    span: Span = field(compare=False)
+
+
+@frozen
+class Function(Node):
+    """A function's code. `name` is "" for an anonymous one. `captures`: (slot in the enclosing frame, own slot), both
+    cells. `self_slot` is where the function itself is found when its body calls it by name (no cycle through a cell)."""
+
+    name: str
+    parameters: tuple[FunctionParameter, ...]
+    body: tuple[Statement, ...]
+    n_slots: int
+    captures: tuple[tuple[Slot, Slot], ...] = ()
+    self_slot: Slot | None = None
