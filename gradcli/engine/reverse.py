@@ -1,30 +1,19 @@
 """Reverse mode: cotangents carried from targets back to sources, over the records of the trace.
 
-The sweep is a `for` loop over the target's segments, newest first. It has two readings of the same rules: on plain
-primals (floats by generated pullbacks, arrays by generated array functions), and through `apply`, which records what the
-sweep computes, so that it can be differentiated again.
+A sweep is a `for` loop over the target's segments, newest first. It has two readings of the same rules: on plain primals
+(`plain_sweep.py`), and through `apply`, which records what the sweep computes, so that it can be differentiated again
+(`recorded_sweep.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from ..ops import OPS
-from .apply import apply
-from .backends import CPU, Backend, dtype_name, is_complex, shape_of, sum_to
-from .formulas import array_pull, partial_formula, scalar_pull
-from .lanes import Lanes, with_rows
-from .rules import Language, Value, array_language, replay
+from .plain_sweep import Sweep
+from .recorded_sweep import RecordedSweep
 from .run import Run
-from .tape import STRIDE, Blank, KeepingTrace, Segment, Site, Traced, primal, reachable
-from .windows import Window, dependents, inputs_of
-
-CASTS = {name: OPS[name] for name in ("float32", "float64")}
-ADD, NEG, STRICT_MUL, CONJ, REAL = OPS["add"], OPS["neg"], OPS["strict_mul"], OPS["conj"], OPS["real"]
-BLOCK = 64  # records; a sweep over a few of them needn't look at the whole segment
-GETITEM = OPS["getitem"]
-SUM_TO, PART, SETITEM = OPS["sum_to"], OPS["part"], OPS["setitem"]
+from .tape import KeepingTrace, Segment, Traced, reachable
+from .windows import Window, dependents
 
 
 def sweep(
@@ -50,351 +39,22 @@ def sweep(
     if marked is not None and isinstance(run.trace, KeepingTrace):
         marked &= run.trace.active
     outside = set() if window.sees_all() else {n for n in wanted if n >= 0 and not window.covers(n)}
-    found = _pass(segments, seeds, _Sweep(run, wanted, marked, recorded, outside))
+    found = _pass(segments, seeds, (RecordedSweep if recorded else Sweep)(run, wanted, marked, outside))
     # What should have been 0 · inf = 0 is nan, and stays nan: so only what ends up non-finite can need the repair.
     if not recorded and not all(run.backend.is_finite(c) for c in found.values()):
-        found = _pass(segments, seeds, _Sweep(run, wanted, marked, recorded, outside, repairs=True))
+        found = _pass(segments, seeds, Sweep(run, wanted, marked, outside, repairs=True))
     return found
 
 
-def _pass(segments: list[Segment], seeds: list[tuple[Traced, Any]], pass_: _Sweep) -> dict[int, Any]:
+def _pass(segments: list[Segment], seeds: list[tuple[Traced, Any]], pass_: Sweep) -> dict[int, Any]:
     """Takes the seeds through the segments, newest first; returns the cotangents of what is wanted."""
     marked, wanted = pass_.marked, pass_.wanted
     for target, cotangent in seeds:
         if marked is None or target[1] in marked:
             pass_.add(target[1], cotangent)
     for segment in segments:
-        if pass_.recorded:
-            pass_.through_recorded(segment)
-        else:
-            pass_.through(segment)
+        pass_.through(segment)
     for number in wanted:  # leaves are never passed, so theirs are still waiting
         if number in pass_.cotangents and (marked is None or number in marked):
             pass_.found[number] = pass_.cotangents[number]
     return pass_.found
-
-
-class _Sweep:
-    """One walk over the trace. `cotangents` wait for their record, by number.
-
-    marked    the records that depend on a source; None for all
-    outside   sources that a window watches but didn't record: the sweep ends at them
-    repairs   whether products are the strict ones, 0 wherever the cotangent is (see `sweep`)
-    owned     the cotangents that are buffers which nobody else holds
-    """
-
-    def __init__(
-        self, run: Run, wanted: set[int], marked: set[int] | None, recorded: bool, outside: set[int], repairs: bool = False
-    ) -> None:
-        self.run, self.wanted, self.marked, self.recorded = run, wanted, marked, recorded
-        self.outside, self.repairs = outside, repairs
-        self.cotangents: dict[int, Any] = {}
-        self.owned: set[int] = set()
-        self.found: dict[int, Any] = {}
-        self.site: Site  # of the record being passed
-
-    def _blocks(self, segment: Segment) -> Iterator[tuple[int, Iterator[Any]]]:
-        """A segment's records from the last that may matter backwards, in blocks, up to the first block beyond which
-        nothing waits: the number after a block's last record, and its flat entries in reverse."""
-        newest = max((n for n in self.cotangents if n >= segment.first), default=-1)
-        end = min(newest - segment.first + 1, len(segment))
-        while end > 0:
-            start = max(0, end - BLOCK)
-            before = self._state()
-            yield segment.first + end, reversed(segment.records[start * STRIDE : end * STRIDE])
-            end = start
-            if self._state() == before and not any(n >= segment.first for n in self.cotangents):
-                return
-
-    def _state(self) -> tuple[int, int | None]:
-        """Changes with every record that a cotangent passes: how many wait, and the last that came to wait."""
-        return len(self.cotangents), next(reversed(self.cotangents), None)
-
-    # ---- plain -------------------------------------------------------------------------------------------------------
-
-    def through(self, segment: Segment) -> None:
-        """Takes the cotangents of a segment's records to their inputs."""
-        cotangents, wanted, owned, marked = self.cotangents, self.wanted, self.owned, self.marked
-        pop = cotangents.pop
-        inner = any(w >= segment.first for w in wanted)
-        elements, repairs = self.run.backend is CPU, self.repairs
-        for number, flat in self._blocks(segment):
-            for y, b, a, in1, in0, site in zip(flat, flat, flat, flat, flat, flat, strict=True):
-                number -= 1
-                g = pop(number, None)
-                if g is None or (marked is not None and number not in marked):
-                    continue
-                if inner and number in wanted:
-                    self.found[number] = g
-                    owned.discard(number)
-                    if number in self.outside:
-                        continue
-                if type(g) is float and type(y) is float and site.narrow:
-                    pull = (None if repairs else site.pull) or _scalar_pull(self.run.backend, site, repairs)
-                    c = pull(g, y, a, b)
-                    if in1 is None:
-                        if in0 in cotangents:
-                            cotangents[in0] += c
-                        else:
-                            cotangents[in0] = c
-                    else:
-                        c, d = c
-                        if in0 in cotangents:
-                            cotangents[in0] += c
-                        else:
-                            cotangents[in0] = c
-                        if in1 in cotangents:
-                            cotangents[in1] += d
-                        else:
-                            cotangents[in1] = d
-                elif site.narrow:
-                    self._elementwise(site, (a, b)[: len(site.op.signature.operands)], inputs_of(in0, in1), g, y, number)
-                elif site.op.elementwise:
-                    self._elementwise(site, a, inputs_of(in0, in1), g, y, number)
-                elif not (elements and type(b) is tuple and self._element(site, a, b, inputs_of(in0, in1), g, number)):
-                    self._structural(site, a, b, inputs_of(in0, in1), g, y, number)
-
-    def _element(self, site: Site, operands: Any, index: Any, numbers: tuple[int, ...], g: Any, number: int) -> bool:
-        """What the rules of `getitem` and `setitem` do, for one element of a float64 vector, which loops do by the
-        hundred thousand. Returns whether it was one."""
-        x = operands[0]
-        if len(index) != 1 or type(index[0]) is not int or len(x.shape) != 1 or x.dtype.char != "d" or self.marked is not None:
-            return False
-        k, n = index[0], numbers[0]
-        if site.op is GETITEM and type(g) is float:
-            total = self.cotangents.get(n)
-            if total is None or n not in self.owned:
-                total = CPU.xp.zeros(x.shape) if total is None else total.copy()
-                self.cotangents[n] = total
-                self.owned.add(n)
-            total[k] += g
-            return True
-        if site.op is SETITEM and type(g) is CPU.xp.ndarray and g.dtype.char == "d" and type(operands[1]) is not Blank:
-            if number not in self.owned:
-                g = g.copy()
-            if site.operands[-1] == 1:
-                self.add(numbers[-1], g.item(k))
-            if site.operands[0] == 0:
-                g[k] = 0.0
-                self.add(n, g, fresh=True)
-            return True
-        return False
-
-    def _elementwise(self, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, y: Any, number: int) -> None:
-        backend, marked = self.run.backend, self.marked
-        if type(g) is Lanes:
-            return self._lanes(site, operands, numbers, g, y)
-        shape = shape_of(g)
-        free = number in self.owned  # whether nobody needs `g` any more once the last operand has its share
-        for k, n in zip(site.operands, numbers, strict=True):
-            if marked is not None and n not in marked:
-                continue
-            self._verify_rule(site, operands[k])
-            pull = array_pull(backend, site.op, k, self.repairs, not shape_of(operands[k]))
-            if not shape or shape_of(operands[k]) != shape:
-                self.add(n, self._fit(pull(g, y, *operands), operands[k]))
-                continue
-            total = self.cotangents.get(n)
-            if total is not None and n in self.owned and total.dtype == operands[k].dtype == g.dtype:
-                self.cotangents[n] = pull(g, y, *operands, onto=total)
-                continue
-            into = g if free and k == site.operands[-1] else None
-            c = pull(g, y, *operands, into=into)
-            free = free and c is not g
-            self.add(n, self._fit(c, operands[k]), fresh=c is not g or into is not None)
-
-    def _lanes(self, site: Site, operands: Any, numbers: tuple[int, ...], g: Lanes, y: Any) -> None:
-        """The same a row at a time; what the rows share gets the sum over them."""
-        arrays = [with_rows(operand) for operand in operands]
-        for k, n in zip(site.operands, numbers, strict=True):
-            if self.marked is None or n in self.marked:
-                c = array_pull(self.run.backend, site.op, k, self.repairs, False)(g.array, with_rows(y), *arrays)
-                own = operands[k].array.shape if type(operands[k]) is Lanes else None
-                self.add(n, Lanes(sum_to(c, own)) if own else self._fit(c.sum(axis=-1), operands[k]))
-
-    def _verify_rule(self, site: Site, operand: Any) -> None:
-        if site.op.real_only and is_complex(operand):
-            self.run.fail("E317", f"`{site.op.name}` of a complex number has no gradient registered", site.span)
-
-    def _fit(self, c: Any, operand: Any) -> Any:
-        """A cotangent summed to its operand's shape, real for a real operand, of its dtype."""
-        shape = shape_of(operand)
-        if shape_of(c) != shape:
-            c = sum_to(c, shape)
-        if is_complex(c) and not is_complex(operand):
-            c = c.real
-        if shape and c.dtype != operand.dtype and not is_complex(c):
-            c = c.astype(operand.dtype)
-        if shape:
-            return c
-        if type(operand) is float:
-            return float(c)
-        c = self.run.backend.settle(c)
-        return operand.dtype.type(c) if hasattr(operand, "dtype") and not is_complex(c) else c
-
-    # ---- recorded ----------------------------------------------------------------------------------------------------
-
-    def through_recorded(self, segment: Segment) -> None:
-        """The same through `apply`: what the sweep computes is on the trace again."""
-        for number, flat in self._blocks(segment):
-            for y, b, a, in1, in0, site in zip(flat, flat, flat, flat, flat, flat, strict=True):
-                number -= 1
-                g = self.cotangents.pop(number, None)
-                if g is None or (self.marked is not None and number not in self.marked):
-                    continue
-                if number in self.wanted:
-                    self.found[number] = g
-                    self.owned.discard(number)
-                    if number in self.outside:
-                        continue
-                self.site = site
-                numbers = inputs_of(in0, in1)
-                operands = list((a, b)[: len(site.op.signature.operands)] if site.narrow else a)
-                if site.op.elementwise:
-                    for k, n in zip(site.operands, numbers, strict=True):
-                        if type(operands[k]) is not Blank:
-                            operands[k] = (operands[k], n, segment.holder(n))
-                    result = y if type(y) is Blank else (y, number, segment)
-                    for k, n in zip(site.operands, numbers, strict=True):
-                        if self.marked is None or n in self.marked:
-                            self.add(n, self._pull_recorded(site, k, g, result, operands))
-                else:
-                    self._structural(site, operands, b, numbers, g, y, number, segment)
-
-    def _pull_recorded(self, site: Site, k: int, g: Any, y: Any, operands: list[Any]) -> Any:
-        run = self.run
-        self._verify_rule(site, primal(operands[k]))
-        partial = partial_formula(site.op, k)
-        if partial.kind == "number" and partial.value == 1:
-            c = g
-        elif partial.kind == "number" and partial.value == -1:
-            c = apply(run, site.derived(NEG), (g,))
-        else:
-            p = replay(run, site, partial, y, operands)
-            if is_complex(primal(p)):
-                p = apply(run, site.derived(CONJ), (p,))
-            c = apply(run, site.derived(STRICT_MUL), (g, p))
-        like = primal(operands[k])
-        if shape_of(primal(c)) != shape_of(like):
-            c = apply(run, site.derived(SUM_TO), (c,), {"shape": shape_of(like)})
-        if is_complex(primal(c)) and not is_complex(like):
-            c = apply(run, site.derived(REAL), (c,))
-        if (dtype := dtype_name(like)) in CASTS and dtype_name(primal(c)) != dtype:
-            c = apply(run, site.derived(CASTS[dtype]), (c,))
-        return c
-
-    # ---- structural rules, in both readings ----------------------------------------------------------------------------
-
-    def _structural(
-        self,
-        site: Site,
-        operands: Any,
-        options: Any,
-        numbers: tuple[int, ...],
-        g: Any,
-        y: Any,
-        number: int,
-        segment: Segment | None = None,
-    ) -> None:
-        run, op = self.run, site.op
-        self.site = site
-        if op is PART:
-            self._add_part(numbers[0], operands[0], options["index"], g)
-            return
-        if type(options) is tuple:  # element reads and writes keep their index as it is
-            options = {"index": options}
-        if segment is None and op.accumulate is not None:
-            self._accumulate(
-                op.accumulate, array_language(run.backend, run.settings.dtype), numbers[0], g, y, operands[0], options
-            )
-            return
-        if segment is None:
-            m: Any = array_language(run.backend, run.settings.dtype)
-            values = [run.backend.operand(v) for v in operands]
-            result, cotangent = run.backend.operand(y), g if type(g) is list else run.backend.operand(g)
-        else:
-            m = Language(run, site)
-            values = [Value(v, m) for v in operands]
-            for k, n in zip(site.operands, numbers, strict=True):
-                if type(operands[k]) is not Blank:
-                    values[k] = Value((operands[k], n, segment.holder(n)), m)
-            result = Value(y if type(y) is Blank else (y, number, segment), m)
-            cotangent = [None if part is None else Value(part, m) for part in g] if type(g) is list else Value(g, m)
-        if op.accumulate is not None:
-            self._accumulate(op.accumulate, m, numbers[0], cotangent, result, values[0], options)
-            return
-        owned = number in self.owned
-        # The last operand first: a write's buffer is handed on in place only after the value's share was read from it.
-        for k, n in reversed(list(zip(site.operands, numbers, strict=True))):
-            if self.marked is not None and n not in self.marked:
-                continue
-            if op is SETITEM and k == 0 and owned:
-                options = {**options, "inplace": True}
-                self.owned.add(n)
-            if op.signature.variadic and callable(op.vjp):
-                c = op.vjp(m, cotangent, result, k, *values, **options)
-            else:
-                rule = None if op.vjp is None or callable(op.vjp) else op.vjp[k]
-                if rule is None:
-                    run.fail("E317", f"`{op.name}` has no gradient registered", site.span, help="use it on a detached value")
-                c = rule(m, cotangent, result, *values, **options)
-            if segment is None:
-                c = self._fit(c, operands[k])
-            elif is_complex(primal(c := c.v)) and not is_complex(operands[k]):
-                c = apply(run, site.derived(REAL), (c,))
-            self.add(n, c)
-
-    def _accumulate(self, rule: Any, m: Any, n: int, g: Any, y: Any, x: Any, options: Any) -> None:
-        """Adds a small cotangent into the operand's buffer, in place: amortised over a loop of reads."""
-        if self.marked is not None and n not in self.marked:
-            return
-        xp = self.run.backend.xp
-        total = self.cotangents.get(n)
-        wide = is_complex(primal(g.v) if type(g) is Value else g)
-        if total is None:
-            total = xp.zeros(x.shape, "complex128" if wide else x.dtype)
-        elif n not in self.owned or (wide and not is_complex(primal(total))):
-            zeros = xp.zeros(x.shape, "complex128" if wide else x.dtype)
-            total = apply(self.run, self.site.derived(ADD), (total, zeros))
-        if type(g) is Value:
-            self.cotangents[n] = rule(m, Value(total, m), g, y, x, **options).v
-        else:
-            self.cotangents[n] = rule(m, total, g, y, x, **options)
-        self.owned.add(n)
-
-    def _add_part(self, n: int, parts: int, index: int, g: Any) -> None:
-        whole = self.cotangents.setdefault(n, [None] * parts)
-        whole[index] = g if whole[index] is None else apply(self.run, self.site.derived(ADD), (whole[index], g))
-
-    def add(self, n: int, c: Any, fresh: bool = False) -> None:
-        """Adds a cotangent to what waits for the record or leaf `n`; `fresh` if nobody else holds it."""
-        old = self.cotangents.get(n)
-        if old is None:
-            self.cotangents[n] = c
-            if fresh and shape_of(c) and c.base is None:
-                self.owned.add(n)
-        elif type(old) is float and type(c) is float:
-            self.cotangents[n] = old + c
-        elif type(old) is Lanes:
-            self.cotangents[n] = Lanes(old.array + c.array)
-        elif self.recorded:
-            self.cotangents[n] = apply(self.run, self.site.derived(ADD), (old, c))
-            self.owned.add(n)
-        elif n in self.owned and shape_of(old) and old.dtype == c.dtype:
-            old += c
-        else:
-            self.cotangents[n] = old + c
-            if shape_of(old):
-                self.owned.add(n)
-
-
-def _scalar_pull(backend: Backend, site: Site, repairs: bool) -> Any:
-    """The pullback of a site on floats; the one without repairs is kept there."""
-    if site.takes_complex:
-        pull = array_pull(backend, site.op, 0, repairs, False)
-        function: Any = lambda g, y, a, b: backend.settle(pull(g, y, a))  # noqa: E731
-    else:
-        function = scalar_pull(site.op, site.operands, repairs)
-    if not repairs:
-        site.pull = function
-    return function

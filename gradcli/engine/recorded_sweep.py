@@ -1,0 +1,72 @@
+"""One walk back over the records through `apply`: what it computes is on the trace again, and can be differentiated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..ops import OPS
+from .apply import apply
+from .backends import dtype_name, is_complex, shape_of
+from .formulas import partial_formula
+from .plain_sweep import REAL, Sweep
+from .rules import replay
+from .tape import Blank, Segment, Site, primal
+from .windows import inputs_of
+
+CASTS = {name: OPS[name] for name in ("float32", "float64")}
+NEG, STRICT_MUL, CONJ, SUM_TO = OPS["neg"], OPS["strict_mul"], OPS["conj"], OPS["sum_to"]
+
+
+class RecordedSweep(Sweep):
+    """The same rules, with every product and sum an operation of the language."""
+
+    recorded = True
+
+    def through(self, segment: Segment) -> None:
+        """The same through `apply`: what the sweep computes is on the trace again."""
+        for number, flat in self.blocks(segment):
+            for y, b, a, in1, in0, site in zip(flat, flat, flat, flat, flat, flat, strict=True):
+                number -= 1
+                g = self.cotangents.pop(number, None)
+                if g is None or (self.marked is not None and number not in self.marked):
+                    continue
+                if number in self.wanted:
+                    self.found[number] = g
+                    self.owned.discard(number)
+                    if number in self.outside:
+                        continue
+                self.site = site
+                numbers = inputs_of(in0, in1)
+                operands = list((a, b)[: len(site.op.signature.operands)] if site.narrow else a)
+                if site.op.elementwise:
+                    for k, n in zip(site.operands, numbers, strict=True):
+                        if type(operands[k]) is not Blank:
+                            operands[k] = (operands[k], n, segment.holder(n))
+                    result = y if type(y) is Blank else (y, number, segment)
+                    for k, n in zip(site.operands, numbers, strict=True):
+                        if self.marked is None or n in self.marked:
+                            self.add(n, self._pull_recorded(site, k, g, result, operands))
+                else:
+                    self.structural(site, operands, b, numbers, g, y, number, segment)
+
+    def _pull_recorded(self, site: Site, k: int, g: Any, y: Any, operands: list[Any]) -> Any:
+        run = self.run
+        self.verify_rule(site, primal(operands[k]))
+        partial = partial_formula(site.op, k)
+        if partial.kind == "number" and partial.value == 1:
+            c = g
+        elif partial.kind == "number" and partial.value == -1:
+            c = apply(run, site.derived(NEG), (g,))
+        else:
+            p = replay(run, site, partial, y, operands)
+            if is_complex(primal(p)):
+                p = apply(run, site.derived(CONJ), (p,))
+            c = apply(run, site.derived(STRICT_MUL), (g, p))
+        like = primal(operands[k])
+        if shape_of(primal(c)) != shape_of(like):
+            c = apply(run, site.derived(SUM_TO), (c,), {"shape": shape_of(like)})
+        if is_complex(primal(c)) and not is_complex(like):
+            c = apply(run, site.derived(REAL), (c,))
+        if (dtype := dtype_name(like)) in CASTS and dtype_name(primal(c)) != dtype:
+            c = apply(run, site.derived(CASTS[dtype]), (c,))
+        return c
