@@ -14,14 +14,16 @@ from ..ops import OPS
 from ..ops.op import Op, OpError
 from . import scalars
 from .backends import CPU, INT_MAX, broadcast_shapes, checked_int, count, dtype_name, is_inexact, is_scalar, shape_of
+from .boxes import UNBOXED, Dual, level_of, primal
 from .formulas import array_function, rule_reads, scalar_function
 from .lanes import Lanes, with_rows
 from .run import Run
-from .tape import Site, blank
+from .tape import Site, Trace, blank
 from .values import List, Variable, deeper, describe, show_shape
 
 _SCALARS = frozenset((float, int, bool))
 _INTEGERS = frozenset((int, bool))
+_BOXES = frozenset((tuple, Dual))
 _NO_OPTIONS: Mapping[str, Any] = {}
 STACK, PART = OPS["stack"], OPS["part"]
 
@@ -33,18 +35,43 @@ def apply(run: Run, site: Site, operands: tuple[Any, ...], options: Mapping[str,
     """
     op = site.op
     values = [_operand(run, site, v) for v in operands]
+    if run.level and (level := max(map(level_of, values), default=UNBOXED)) != UNBOXED:
+        return _apply_at(run, site, values, options, level)
     primals = [v[0] if type(v) is tuple else v for v in values]
     if op.elementwise:
         y = elementwise(run, site, primals)
     else:
         y = structural(run, site, primals, options)
     active = tuple([k for k, v in enumerate(values) if type(v) is tuple])
-    trace = run.trace
-    if not active or not (op.differentiable or trace.keeps_all) or trace.segment is None:
+    if not active:
+        return List(y) if type(y) is list else y
+    return _record(run.trace, site, values, primals, options, y, active)
+
+
+def _apply_at(run: Run, site: Site, values: list[Any], options: Mapping[str, Any], level: int) -> Any:
+    """The op on values of which the highest box is at `level`: what is done there, and the rest one level down."""
+    boxed = next(v for v in values if level_of(v) == level)
+    if type(boxed) is Dual:
+        from .forward import push  # which comes here for the level below
+
+        return push(run, site, values, options, level)
+    active = tuple([k for k, v in enumerate(values) if level_of(v) == level])
+    below = [v[0] if k in active else v for k, v in enumerate(values)]
+    y = apply(run, site, tuple(below), options)
+    return _record(boxed[2].trace, site, values, below, options, y.items if type(y) is List else y, active)
+
+
+def _record(
+    trace: Trace, site: Site, values: list[Any], primals: list[Any], options: Mapping[str, Any], y: Any, active: tuple[int, ...]
+) -> Any:
+    """The result `y` of an op, traced where gradients can pass through it. `primals` are the operands without the trace's
+    box, `active` the indices of those that have one."""
+    op = site.op
+    if not (op.differentiable or trace.keeps_all) or trace.segment is None:
         return List(y) if type(y) is list else y
     if type(y) is list:
-        return _record_parts(run, site, values, primals, options, y, active)
-    if not (is_inexact(y) or trace.keeps_all):
+        return _record_parts(trace, site, values, primals, options, y, active)
+    if not (is_inexact(primal(y)) or trace.keeps_all):
         return y
     inputs = [values[k] for k in active]
     site = site.on(active)
@@ -54,7 +81,7 @@ def apply(run: Run, site: Site, operands: tuple[Any, ...], options: Mapping[str,
     saved = [p if k in reads else blank(p) for k, p in enumerate(primals)]
     kept = y if "result" in reads else blank(y)
     if site.narrow:
-        if type(primals[0]) is complex and type(y) is float:
+        if type(primal(primals[0])) is complex and type(primal(y)) is float:
             site = site.on_complex()
         return trace.record(site, inputs, saved[0], saved[1] if len(saved) > 1 else None, kept, y)
     return trace.record(site, inputs, tuple(saved), options, kept, y)
@@ -75,19 +102,25 @@ def _reads(site: Site, n: int) -> frozenset[int | str]:
 
 
 def _record_parts(
-    run: Run, site: Site, values: list[Any], primals: list[Any], options: Mapping[str, Any], y: list[Any], active: tuple[int, ...]
+    trace: Trace,
+    site: Site,
+    values: list[Any],
+    primals: list[Any],
+    options: Mapping[str, Any],
+    y: list[Any],
+    active: tuple[int, ...],
 ) -> Any:
     """An op with several results: one record whose value is their list, and a record for each part of it."""
     reads = _reads(site.on(active), len(primals))
     saved = tuple([p if k in reads else blank(p) for k, p in enumerate(primals)])
     inputs = [values[k] for k in active]
     kept = y if "result" in reads else [blank(part) for part in y]
-    whole = run.trace.record(site.on(active), inputs, saved, options, kept, y)
+    whole = trace.record(site.on(active), inputs, saved, options, kept, y)
     part_site = site.derived(PART).on((0,))
     part_site.of = site.of
     n = len(y)
     return List([
-        run.trace.record(part_site, [whole], (n,), {"index": k}, blank(part), part) if is_inexact(part) else part
+        trace.record(part_site, [whole], (n,), {"index": k}, blank(part), part) if is_inexact(primal(part)) else part
         for k, part in enumerate(y)
     ])  # fmt: skip
 
@@ -98,7 +131,7 @@ def _record_parts(
 def _operand(run: Run, site: Site, value: Any) -> Any:
     """A value as an operation takes it: variables read, lists made arrays, anything but numbers refused."""
     kind = type(value)
-    if kind is tuple or kind in _SCALARS:
+    if kind is tuple or kind in _SCALARS or kind is Dual:
         return value
     if kind is Variable:
         return _operand(run, site, value.box)
@@ -145,7 +178,7 @@ def _nested(value: List, fail: Callable[[str, str], Any]) -> list[Any]:
     nested: list[Any] = []
     for item in value:
         if type(item) is Variable:
-            item = item.box[0] if type(item.box) is tuple else item.box
+            item = primal(item.box)
         if type(item) is List:
             item = _nested(item, fail)
         elif not (type(item) in _SCALARS or type(item) is complex or hasattr(item, "dtype")):
@@ -156,7 +189,7 @@ def _nested(value: List, fail: Callable[[str, str], Any]) -> list[Any]:
 
 def _has_traced(items: list[Any], depth: int) -> bool:
     for item in items:
-        if type(item) is tuple or (type(item) is Variable and type(item.box) is tuple):
+        if type(item) in _BOXES or (type(item) is Variable and type(item.box) in _BOXES):
             return True
         if type(item) is List and _has_traced(item.items, deeper(depth)):
             return True

@@ -7,13 +7,14 @@ from typing import Any
 
 from ..diagnostics import Span
 from ..ops import OPS
+from ..ops.op import Op
 from .apply import to_array
 from .backends import shape_of
-from .derivatives import detach, grad, hessian, hvp, jacobian, jvp, vjp
+from .derivatives import batch_jacobian, detach, grad, hessian, hvp, jacobian, jvp, vjp
 from .indexing import read_index
 from .run import Run
 from .tape import Site, primal
-from .values import List, describe, read
+from .values import List, Transform, describe, is_callable, plain, read
 
 GETITEM = OPS["getitem"]
 
@@ -27,7 +28,7 @@ def iterate(run: Run, value: Any, span: Span) -> Iterator[Any]:
     if type(inner) is dict:
         return iter(list(inner))
     if shape_of(inner):
-        if type(value) is not tuple and inner.ndim == 1 and inner.dtype.char in "dl?D":
+        if value is inner and inner.ndim == 1 and inner.dtype.char in "dl?D":
             return iter(inner.tolist())
         site = Site(GETITEM, span)
         return (read_index(run, site, value, (i,)) for i in range(inner.shape[0]))
@@ -123,7 +124,40 @@ IMPLEMENTATIONS: dict[str, Callable[[Run, Site, list[Any], dict[str, Any]], Any]
     "hvp": hvp,
     "vjp": vjp,
     "jvp": jvp,
+    "batch_jacobian": batch_jacobian,
 }
+
+
+def implementation(op: Op) -> Callable[[Run, Site, list[Any], dict[str, Any]], Any]:
+    """What an engine builtin does: `(run, site, operands, options) -> value`."""
+    return transform if op.transforms else IMPLEMENTATIONS[op.name]
+
+
+def transform(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> Transform:
+    """`grad(f)` and its kin: a function. Raises GradcliError (E314) for anything but a function."""
+    function, name = read(operands[0]), site.op.name
+    if not is_callable(function):
+        values = f"`{name}({', '.join(p.name for p in OPS[name].signature.operands)})`" if OPS[name].of_function else ""
+        help = f"of values it is {values}" if values else "it takes the function and gives one"
+        run.fail("E314", f"`{name}` of one argument takes a function, and this is {describe(function)}", site.span, help=help)
+    wrt = plain(options["wrt"])
+    positions = wrt if isinstance(wrt, list) else [wrt]
+    if not positions or not all(type(k) is int and k >= 0 for k in positions) or len(set(positions)) < len(positions):
+        message = f"`wrt` is {describe(options['wrt'])}"
+        run.fail("E311", message, site.span, help="it is the position of an argument, from 0, or a list of these")
+    mode = options.get("mode", "auto")
+    if mode not in MODES:
+        run.fail("E311", f"`mode` is {describe(mode)}", site.span, help='it is "auto", "forward" or "reverse"')
+    return Transform(name, function, wrt, mode)
+
+
+MODES = ("auto", "forward", "reverse")
+_HISTORY_ONLY = frozenset(("detach", "stop_gradient"))
+
+
+def asks_of_values(op: Op) -> bool:
+    """Whether an op asks for a derivative of values that have been computed, which needs a trace."""
+    return op.category == "derivatives" and not op.transforms and op.name not in _HISTORY_ONLY
 
 
 def public_names() -> list[str]:

@@ -13,7 +13,7 @@ from .apply import apply
 from .compiler import Closure, Compiler
 from .run import MAX_DEPTH, Run
 from .tape import Site
-from .values import FRAME_HEAD, UNSET, Cell, Code, Function, List, Namespace, Tape, describe, plain
+from .values import FRAME_HEAD, UNSET, Cell, Code, Function, List, Namespace, Tape, Transform, describe, plain
 
 # ---- functions of the program ------------------------------------------------------------------------------------------
 
@@ -43,10 +43,10 @@ def _compile_code(c: Compiler, node: program.Function) -> Code:
     code.template = [None] * FRAME_HEAD + [UNSET] * node.n_slots
     own = set(code.captured)
     code.shared = [k + FRAME_HEAD for k in own_cells(node.body, node.parameters) if k + FRAME_HEAD not in own]
-    outside = c.declared, c.parameters
-    c.declared, c.parameters = set(), {p.slot.index for p in node.parameters}
+    outside = c.declared, c.parameters, c.in_function
+    c.declared, c.parameters, c.in_function = set(), {p.slot.index for p in node.parameters}, True
     code.body = compile_body(c, node.body)
-    c.declared, c.parameters = outside
+    c.declared, c.parameters, c.in_function = outside
     return code
 
 
@@ -162,11 +162,16 @@ def call_value(run: Run, callee: Any, arguments: list[Any], keywords: dict[str, 
         return call_function(run, callee, arguments, keywords, site)
     if isinstance(callee, Op):
         return call_op(run, callee, arguments, keywords, site.span)
+    if type(callee) is Transform:
+        from .transforms import call_transform  # which calls functions
+
+        return call_transform(run, callee, arguments, keywords, site)
     run.fail("E308", f"{describe(callee)} is not a function", site.span, help="only functions can be called")
 
 
 def call_op(run: Run, op: Op, arguments: list[Any], keywords: dict[str, Any], span: Span) -> Any:
     """Calls a builtin that is only known when the program runs: bound to its signature here."""
+    op = op.called_with(len(arguments), list(keywords))
     try:
         slots, options = op.signature.bind(op.name, len(arguments), list(keywords))
     except BindingError as error:
@@ -189,7 +194,7 @@ def run_op(run: Run, site: Site, operands: list[Any], given: dict[str, Any]) -> 
     if op.engine:
         options = {p.name: p.default for p in op.signature.options}
         options.update(given)
-        return builtins.IMPLEMENTATIONS[op.name](run, site, operands, options)
+        return builtins.implementation(op)(run, site, operands, options)
     options = {p.name: p.default for p in op.signature.options}
     options.update((name, plain(value)) for name, value in given.items())
     if op.signature.variadic and not op.signature.leading and len(operands) == 1:  # `einsum("ii", a)` means `a` itself
@@ -220,7 +225,9 @@ def compile_engine_call(c: Compiler, node: program.Apply) -> Closure:
     """A builtin that needs the engine: its operands come as they are, variables unread."""
     from .expressions import compile_expression
 
-    implementation = builtins.IMPLEMENTATIONS[node.op.name]
+    implementation = builtins.implementation(node.op)
+    if c.in_function and builtins.asks_of_values(node.op):
+        c.asks = True
     site = Site(node.op, node.span)
     defaults = [p.default for p in node.op.signature.operands]
     operands = [None if o is None else compile_expression(c, o) for o in node.operands]

@@ -19,6 +19,8 @@ class Compiler:
     prefix     stands before the names of variables: `other.` in an imported program
     fusing     whether what is compiled is part of an expression that can be one function (`fusion.py`)
     declared   the slots of the top level that are declared: assigning to one may replace a variable
+    in_function  whether what is compiled is inside a function
+    asks       whether a function asks for gradients of values (`grad(y, x)`, a tape)
     parameters  the slots of the function being compiled that are its parameters
     """
 
@@ -29,6 +31,7 @@ class Compiler:
         self.prefix = prefix
         self.declared: set[int] = set()
         self.fusing = False
+        self.in_function = self.asks = False
         self.parameters: set[int] = set()
         self.settings = settings
         self.keeps_all = keeps_all

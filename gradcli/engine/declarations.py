@@ -12,10 +12,11 @@ from .apply import apply, plain_array, to_array
 from .backends import INT_MAX, INT_MIN, dtype_name, shape_of
 from .compiler import Compiler
 from .expressions import compile_expression, compile_value
-from .indexing import compile_items, write
+from .indexing import compile_items
 from .run import Run
 from .tape import KeepingTrace, Site, primal
 from .values import FRAME_HEAD, UNSET, List, Variable, describe, read, show_shape
+from .writing import write
 
 SETITEM, STACK = OPS["setitem"], OPS["stack"]
 _KINDS = {"float64": "f", "float32": "f", "int64": "i", "bool": "b", "complex128": "c"}
@@ -31,7 +32,7 @@ def compile_declare(c: Compiler, node: program.Declare) -> Callable[[list[Any]],
         given = None if value is None else value(frame)
         if node.kind == "const" and path not in run.inputs and node.type is None:
             given = _with_history(run, given, node)
-            if type(given) is tuple:  # a constant name for a value that depends on variables
+            if primal(given) is not given:  # a constant name for a value that depends on variables
                 _bind(frame, k, cell, given)
                 return
         state = None if value is None else _own(run, given, node)

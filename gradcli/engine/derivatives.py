@@ -7,14 +7,13 @@ from typing import Any
 
 from ..diagnostics import Span
 from ..ops import OPS
-from ..ops.op import Op
 from .apply import apply, plain_array, to_array
 from .backends import count, dtype_name, is_complex, is_inexact, shape_of
 from .lanes import Lanes
 from .reverse import sweep
 from .run import Run, Unconnected
 from .tape import STRIDE, Site, Traced, primal, reachable
-from .values import Function, List, Variable, describe, leaves, map_structure, read, show_shape
+from .values import List, Variable, describe, is_callable, leaves, map_structure, read, show_shape
 from .windows import Window, inputs_of
 
 STACK, RESHAPE, ADD, DETACH = OPS["stack"], OPS["reshape"], OPS["add"], OPS["detach"]
@@ -30,17 +29,18 @@ def number_of(source: Any) -> int | None:
     return source[1] if type(source) is tuple else None
 
 
-def verify_target(run: Run, target: Any, span: Span) -> list[Traced]:
-    """The traced values in a target. Raises GradcliError for what has no gradient at all."""
+def verify_target(run: Run, target: Any, span: Span, real: bool = True) -> list[Traced]:
+    """The traced values in a target. Raises GradcliError (E314) for what has no gradient at all: with `real` complex
+    numbers are among these."""
     traced = []
     for value in leaves(target):
         value = read(value)
         inner = primal(value)
-        if isinstance(inner, Function | Op):
+        if is_callable(inner):
             run.fail("E314", "the target is a function", span, help="call it first: `grad(f(x), x)`")
         if inner is None or type(inner) is str:
             run.fail("E314", f"the target is {describe(inner)}", span, help="a target is a number or an array")
-        if is_complex(inner):
+        if real and is_complex(inner):
             run.fail("E314", "the target is complex", span, help="take its `real` part, its `imag` part or its `abs`")
         if type(value) is tuple and is_inexact(inner):
             traced.append(value)
@@ -75,11 +75,11 @@ def zeros_like(run: Run, value: Any) -> Any:
     return run.backend.xp.zeros(value.shape, value.dtype if is_inexact(value) else run.settings.dtype)
 
 
-def _seeds(run: Run, traced: list[Traced], target: Any, seed: Any, site: Site) -> list[tuple[Traced, Any]]:
+def seeds_for(run: Run, traced: list[Traced], target: Any, seed: Any, site: Site) -> list[tuple[Traced, Any]]:
     if seed is None:
         return [(t, ones_like(run, t)) for t in traced]
     seeds = []
-    for value, cotangent in _beside(run, target, seed, site):
+    for value, cotangent in beside(run, target, seed, site):
         value, cotangent = read(value), read(cotangent)
         if type(cotangent) is List:
             cotangent = plain_array(run, cotangent, lambda m, h: run.fail("E314", m, site.span, help=h))
@@ -92,7 +92,7 @@ def _seeds(run: Run, traced: list[Traced], target: Any, seed: Any, site: Site) -
     return seeds
 
 
-def _beside(run: Run, target: Any, seed: Any, site: Site, given: str = "seed", of: str = "target") -> Iterator[tuple[Any, Any]]:
+def beside(run: Run, target: Any, seed: Any, site: Site, given: str = "seed", of: str = "target") -> Iterator[tuple[Any, Any]]:
     """Each value of a target with its part of the seed, which has the same structure; or of sources, with the vector's."""
     if type(target) is List and type(seed) is List and len(target) == len(seed):
         pairs: Iterable[tuple[Any, Any]] = zip(target, seed, strict=True)
@@ -105,7 +105,7 @@ def _beside(run: Run, target: Any, seed: Any, site: Site, given: str = "seed", o
         yield target, seed
         return
     for value, part in pairs:
-        yield from _beside(run, value, part, site, given, of)
+        yield from beside(run, value, part, site, given, of)
 
 
 def _as_float(run: Run, value: Any) -> Any:
@@ -125,7 +125,7 @@ def grad(run: Run, site: Site, operands: list[Any], options: dict[str, Any], win
     if unconnected not in ("none", "zero"):
         run.fail("E311", f"`unconnected` is {describe(unconnected)}", site.span, help='it is "none" or "zero"')
     flat = list(leaves(sources))
-    seeds = _seeds(run, verify_target(run, target, site.span), target, options["seed"], site)
+    seeds = seeds_for(run, verify_target(run, target, site.span), target, options["seed"], site)
     results = iter(gradients(run, seeds, flat, recorded=True, window=window))
 
     def answer(source: Any) -> Any:
@@ -171,7 +171,7 @@ def jvp(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> A
     By two reverse sweeps: u -> vjp(u) is linear, and its own transpose applied to v is the jvp.
     """
     target, sources, v = operands
-    pairs = list(_beside(run, sources, v, site, "vector", "source"))
+    pairs = list(beside(run, sources, v, site, "vector", "source"))
     flat = [source for source, _ in pairs]
 
     def tangent(value: Any) -> Any:
@@ -182,16 +182,16 @@ def jvp(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> A
         u = run.trace.leaf(zeros_like(run, value))
         cotangents = gradients(run, [(traced[0], u)], flat, recorded=True)
         seeds = []
-        for g, (source, direction) in zip(cotangents, pairs, strict=True):
-            tangent_of_source = _direction(run, source, direction, site)
-            seeds += _seeds(run, [g], g, tangent_of_source, site) if type(g) is tuple else []
+        for g, (source, v) in zip(cotangents, pairs, strict=True):
+            tangent_of_source = direction(run, source, v, site)
+            seeds += seeds_for(run, [g], g, tangent_of_source, site) if type(g) is tuple else []
         (result,) = gradients(run, seeds, [u], recorded=True)
         return zeros_like(run, value) if result is None else result
 
     return map_structure(tangent, target)
 
 
-def _direction(run: Run, source: Any, direction: Any, site: Site) -> Any:
+def direction(run: Run, source: Any, direction: Any, site: Site) -> Any:
     """What goes along a source: of its shape."""
     direction = to_array(run, site, direction) if type(direction) is List else direction
     ours, theirs = shape_of(primal(read(source))), shape_of(primal(read(direction)))
@@ -224,8 +224,7 @@ def _jacobian(run: Run, site: Site, target: Any, source: Any, window: Window | N
     run.verify_allocation(8 * count(shape + inner), f"a Jacobian of shape {show_shape(shape + inner)}", site.span)
     rows = []
     for k in range(count(shape) if traced else 0):
-        seed = 1.0 if not shape else _unit(run, primal(target), k)
-        (row,) = gradients(run, [(traced[0], seed)], [source], recorded=True, window=window)
+        (row,) = gradients(run, [(traced[0], unit(run, primal(target), k))], [source], recorded=True, window=window)
         rows.append(row)
     if all(row is None for row in rows) or not differentiable(source):
         note_unconnected(run, target, source, site.span, window)
@@ -242,14 +241,10 @@ def batch_jacobian(run: Run, site: Site, operands: list[Any], options: dict[str,
     (batch,) + target.shape[1:] + source.shape[1:]. Rows that mix are summed over, as in TensorFlow."""
     target, source = (read(operand) for operand in operands)
     shape, inner = shape_of(primal(target)), shape_of(primal(source))
-    if not shape or not inner or shape[0] != inner[0]:
-        ours, theirs = show_shape(shape), show_shape(inner)
-        run.fail("E314", f"the first axes of target {ours} and source {theirs} aren't one batch", site.span)
+    verify_batch(run, shape, inner, site)
     traced = verify_target(run, target, site.span)
     rows = []
-    for k in range(count(shape[1:]) if traced else 0):
-        seed = run.backend.xp.zeros(shape, primal(target).dtype)
-        seed.reshape(shape[0], -1)[:, k] = 1.0
+    for seed in batch_seeds(run, primal(target)) if traced else ():
         (row,) = gradients(run, [(traced[0], seed)], [operands[1]], recorded=True, window=window)
         rows.append(row)
     if all(row is None for row in rows):
@@ -260,7 +255,25 @@ def batch_jacobian(run: Run, site: Site, operands: list[Any], options: dict[str,
     return apply(run, site.derived(RESHAPE), (stacked,), {"shape": list(shape + inner[1:])})
 
 
-def _unit(run: Run, like: Any, k: int) -> Any:
+def verify_batch(run: Run, shape: tuple[int, ...], inner: tuple[int, ...], site: Site) -> None:
+    """Raises GradcliError (E314) unless the first axes of a target and a source are the same batch."""
+    if not shape or not inner or shape[0] != inner[0]:
+        ours, theirs = show_shape(shape), show_shape(inner)
+        run.fail("E314", f"the first axes of target {ours} and source {theirs} aren't one batch", site.span)
+
+
+def batch_seeds(run: Run, target: Any) -> Iterator[Any]:
+    """The seeds of a batch Jacobian: for each element of a row, ones there in all rows."""
+    for k in range(count(target.shape[1:])):
+        seed = run.backend.xp.zeros(target.shape, target.dtype)
+        seed.reshape(target.shape[0], -1)[:, k] = 1.0
+        yield seed
+
+
+def unit(run: Run, like: Any, k: int) -> Any:
+    """What is 1 at the element `k` and 0 elsewhere, of the shape and dtype of `like`."""
+    if not shape_of(like):
+        return ones_like(run, like)
     seed = run.backend.xp.zeros(like.shape, like.dtype)
     seed.ravel()[k] = 1.0
     return seed

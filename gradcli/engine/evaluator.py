@@ -22,10 +22,10 @@ from .values import FRAME_HEAD, UNSET, Cell, Namespace
 class Compiled:
     """A program compiled for one choice of settings; can be run any number of times."""
 
-    __slots__ = ("block", "cells", "program", "template")
+    __slots__ = ("asks", "block", "cells", "program", "template")
 
-    def __init__(self, node: program.Program, block: Statement) -> None:
-        self.program, self.block = node, block
+    def __init__(self, node: program.Program, block: Statement, asks: bool) -> None:
+        self.program, self.block, self.asks = node, block, asks
         self.cells = [k + FRAME_HEAD for k in own_cells(node.body)]
         self.template = [None] * FRAME_HEAD + [UNSET] * node.n_slots
 
@@ -48,7 +48,8 @@ def compile_program(
     c = Compiler(settings, keeps_all, imports, prefix)
     c.declared = {s.slot.index for s in _declarations(node.body)}
     with collector_paused(), deep_stack():
-        return Compiled(node, compile_block(c, node.body))
+        block = compile_block(c, node.body)
+    return Compiled(node, block, c.asks)
 
 
 def _declarations(body: Any) -> list[program.Declare]:
@@ -83,6 +84,7 @@ def deep_stack() -> Iterator[None]:
 def execute(compiled: Compiled, run: Run) -> list[Any]:
     """Executes a program in a fresh run; returns the top-level frame. Raises GradcliError; the run holds what came before."""
     frame = compiled.frame(run)
+    run.asks = compiled.asks
     try:
         with collector_paused(), ieee(), deep_stack():
             compiled.block(frame)

@@ -13,6 +13,7 @@ from ..lang import program
 from . import calls, indexing, scalar_closures
 from .apply import apply
 from .backends import shape_of
+from .boxes import Dual
 from .compiler import Closure, Compiler
 from .formulas import scalar_function
 from .fusion import fuse, plan
@@ -229,8 +230,8 @@ def compile_condition(c: Compiler, node: program.Expression) -> Callable[[list[A
 
 def truth(run: Any, value: Any, span: Any) -> bool:
     """The bool that a value stands for as a condition."""
-    if type(value) is tuple:
-        if isinstance(run.trace, KeepingTrace):
+    if type(value) is tuple or type(value) is Dual:
+        if isinstance(run.trace, KeepingTrace) and type(value) is tuple:
             run.trace.conditions.append((value, span))
         value = primal(value)
     if type(value) is Lanes:

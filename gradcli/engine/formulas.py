@@ -166,6 +166,32 @@ def scalar_pull(op: Op, operands: tuple[int, ...], repairs: bool) -> Callable[..
     return source.function(", ".join(parameters), ", ".join(results), _scalar_by_name)
 
 
+def strict_tangent(t: float, partial: float) -> float:
+    """`t * partial`, exactly 0 where either is."""
+    return 0.0 if t == 0.0 or partial == 0.0 else t * partial
+
+
+@cache
+def scalar_push(op: Op, operands: tuple[int, ...]) -> Callable[..., float]:
+    """The pushforward on floats, `(y, x0, x1, t0, t1) -> tangent`, with a tangent for each active operand."""
+    source = _Source(arrays=False)
+    source.names["strict_tangent"] = strict_tangent
+    terms = []
+    for position, k in enumerate(operands):
+        partial = partial_formula(op, k)
+        if _is_number(partial, 1.0):
+            terms.append(f"t{position}_")
+        elif _is_number(partial, -1.0):
+            terms.append(f"-t{position}_")
+        else:
+            source.lines.append(f"p{position} = {source.value(partial)}")
+            source.lines.append(f"c{position} = t{position}_ * p{position}")
+            source.lines.append(f"if c{position} - c{position} != 0.0: c{position} = strict_tangent(t{position}_, p{position})")
+            terms.append(f"c{position}")
+    parameters = ["y", *(f"x{k}" for k in range(len(op.signature.operands))), *(f"t{k}_" for k in range(len(operands)))]
+    return source.function(", ".join(parameters), " + ".join(terms), _scalar_by_name)
+
+
 # ---- on arrays -------------------------------------------------------------------------------------------------------
 
 
@@ -178,6 +204,8 @@ def array_function(backend: Backend, op: Op) -> Callable[..., Any]:
     """The op on arrays of the backend (and scalars among them)."""
     if op.name == "strict_mul":
         return partial_of(strict_product, backend.xp)
+    if op.name == "tangent_mul":
+        return partial_of(tangent_product, backend.xp)
     if op.forward is None:
         return backend.function(op)
     source = _Source(arrays=True)
@@ -214,6 +242,18 @@ def array_pull(backend: Backend, op: Op, operand: int, repairs: bool, summed: bo
         return product.sum() if summed and hasattr(product, "sum") else product
 
     return _in_chunks(backend, pull, summed)
+
+
+@cache
+def array_push(backend: Backend, op: Op, operand: int) -> Callable[..., Any]:
+    """The share of one operand's tangent in that of the result, `(t, y, *operands) -> tangent`, as broadcasting leaves it."""
+    partial = partial_formula(op, operand)
+    if _is_number(partial, 1.0):
+        return lambda t, y, *operands: t
+    if _is_number(partial, -1.0):
+        return lambda t, y, *operands: -t
+    function = array_partial(backend, op, operand)
+    return _in_chunks(backend, lambda t, y, *operands: tangent_product(backend.xp, t, function(y, *operands)))
 
 
 def _in_chunks(backend: Backend, function: Callable[..., Any], summed: bool = False) -> Callable[..., Any]:
@@ -288,4 +328,13 @@ def strict_product(xp: Any, g: Any, partial: Any) -> Any:
     total = product.sum() if getattr(product, "ndim", 0) else product
     if not xp.isfinite(total):
         product = xp.where(g == 0, 0.0, product)
+    return product
+
+
+def tangent_product(xp: Any, t: Any, partial: Any) -> Any:
+    """`t * partial`, exactly 0 where either is: repaired only once a non-finite product shows up."""
+    product = t * partial
+    total = product.sum() if getattr(product, "ndim", 0) else product
+    if not xp.isfinite(total):
+        product = xp.where((t == 0) | (partial == 0), 0.0, product)
     return product

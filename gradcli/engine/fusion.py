@@ -204,6 +204,7 @@ def _record(kinds: tuple[str, ...], records: list[str], result: _Value) -> list[
         f"if segment is None: return {result.text}",
         "number = trace.number",
         f"if number + {len(records) // STRIDE} > trace.limit: segment = trace.advance()",
+        *[f"if o{k} is not segment and o{k}.trace is not trace: return MISS" for k in traced[1:]],
         *[f"if o{k} is not segment: segment.reads(o{k})" for k in traced],
         f"trace.number = number + {len(records) // STRIDE}",
         f"segment.records.extend(({', '.join(records)}))",

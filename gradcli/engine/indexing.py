@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -69,13 +68,13 @@ def _index(run: Run, value: Any, span: Span) -> Any:
     run.fail("E303", f"an index is an int, a slice or an array of ints or bools, and this is {describe(value)}", span, help=help)
 
 
-def _fail_index(run: Run, container: Any, index: tuple[Any, ...], span: Span) -> None:
+def fail_index(run: Run, container: Any, index: tuple[Any, ...], span: Span) -> None:
     """Says what is wrong with an index."""
-    _verify_index(run, container, index, span)
+    verify_index(run, container, index, span)
     run.fail("E303", f"the index doesn't fit an array of shape {show_shape(shape_of(container))}", span)
 
 
-def _verify_index(run: Run, container: Any, index: tuple[Any, ...], span: Span) -> None:
+def verify_index(run: Run, container: Any, index: tuple[Any, ...], span: Span) -> None:
     """Raises GradcliError (E303) where an index is out of its range."""
     shape = shape_of(container)
     if len([i for i in index if i is not None and i is not Ellipsis]) > len(shape):
@@ -135,12 +134,12 @@ def compile_index(c: Compiler, node: program.Index) -> Closure:
             try:
                 y = array.item(index[0])
             except IndexError:
-                _fail_index(frame[0], array, index, node.span)
+                fail_index(frame[0], array, index, node.span)
             if type(x) is not tuple or type(y) is not float:
                 return y if type(x) is not tuple else read_index(frame[0], site, x, index)
             if saved[0].shape != array.shape:
                 saved = (Blank(array.shape, array.dtype),)
-            return frame[0].trace.record(active, [x], saved, index, y, y)
+            return x[2].trace.record(active, [x], saved, index, y, y)
         return read_index(frame[0], site, x, index)
 
     return getitem
@@ -151,7 +150,7 @@ def read_index(run: Run, site: Site, x: Any, index: tuple[Any, ...]) -> Any:
     x = read(x)
     container = primal(x)
     if type(container) is List:
-        return _list_item(run, container, index, site.span)
+        return list_item(run, container, index, site.span)
     if type(container) is dict:
         key = index[0]
         if len(index) != 1 or type(key) is not str:
@@ -164,16 +163,16 @@ def read_index(run: Run, site: Site, x: Any, index: tuple[Any, ...]) -> Any:
     if not shape_of(container):
         run.fail("E303", f"{describe(container)} has no elements to index", site.span)
     if run.backend is not CPU:  # where an array of indices is taken modulo the size
-        _verify_index(run, container, index, site.span)
+        verify_index(run, container, index, site.span)
     try:
         return apply(run, site, (x,), {"index": index})
     except Exception as error:
         if getattr(getattr(error, "diagnostics", [None])[0], "code", "") == "E320":
-            _fail_index(run, container, index, site.span)
+            fail_index(run, container, index, site.span)
         raise
 
 
-def _list_item(run: Run, items: List, index: tuple[Any, ...], span: Span) -> Any:
+def list_item(run: Run, items: List, index: tuple[Any, ...], span: Span) -> Any:
     first = index[0]
     if type(first) is slice:
         value: Any = List(items.items[first])
@@ -239,142 +238,3 @@ def member(run: Run, value: Any, name: str, span: Span) -> Any:
     if is_number and name == "dtype":
         return dtype_name(number)
     run.fail("E309", f"{describe(value)} has no member `{name}`", span, help=did_you_mean(name, _ATTRIBUTES))
-
-
-# ---- writing ---------------------------------------------------------------------------------------------------------
-
-
-def write(run: Run, site: Site, array: Any, origin: Any, index: tuple[Any, ...], value: Any) -> Any:
-    """The array with `value` at `index`: in place where nobody else holds it, else in a copy.
-
-    `array` is the primal and `origin` the (number, segment) of a traced one, or None. The caller must have let go of the
-    value but for its own local name; the count of references then tells whether anybody else could see the change.
-    """
-    owned = sys.getrefcount(array) <= _SOLE_OWNER and array.base is None and getattr(array.flags, "writeable", True)
-    value = read(value)
-    if type(value) is List:
-        value = to_array(run, site, value)
-    x = primal(value)
-    if not (type(x) in (float, int, bool, complex) or hasattr(x, "dtype")):
-        run.fail("E301", f"an element of an array can't be {describe(x)}", site.span, help="arrays hold numbers only")
-    kind = dtype_name(x)
-    if (array.dtype.kind in "bi" and kind.startswith(("float", "complex"))) or (array.dtype.kind == "f" and kind == "complex128"):
-        wider = "complex128" if kind == "complex128" else "float64"
-        message = f"a {kind} doesn't fit into an element of an array of {array.dtype}"
-        run.fail("E312", message, site.span, help=f"make it an array of {wider}: `a = {wider}(a)`")
-    if any(type(i) is str for i in index):
-        run.fail("E303", f"a string is no index of {describe(array)}", site.span)
-    if run.backend is not CPU:
-        _verify_index(run, array, index, site.span)
-    y = array if owned else array.copy()
-    try:
-        y[index] = x
-    except IndexError:
-        _fail_index(run, array, index, site.span)
-    except (ValueError, TypeError):
-        target = shape_of(array[index])
-        run.fail(
-            "E302",
-            f"a value of shape {show_shape(shape_of(x))} doesn't fit into elements of shape {show_shape(target)}",
-            site.span,
-        )
-    active = tuple([k for k, v in enumerate((origin, value)) if type(v) is tuple])
-    if not active:
-        return y
-    inputs = [(None, *origin) if k == 0 else value for k in active]
-    kept = Blank(y.shape, y.dtype)
-    return run.trace.record(site.on(active), inputs, (kept, x if not shape_of(x) else Blank(x.shape, x.dtype)), index, kept, y)
-
-
-def _calibrate() -> int:
-    """How many references `write` sees of an array that only its caller's local name holds, on this Python."""
-
-    def callee(array: Any) -> int:
-        return sys.getrefcount(array)
-
-    array = object()
-    return callee(array)
-
-
-_SOLE_OWNER = _calibrate()
-
-
-def compile_entry_write(c: Compiler, target: program.EntryTarget) -> Callable[[list[Any], Any], None]:
-    """`a[i] = v`, `d.k = v`, `l[i].k = v` on a local name: `(frame, value)` replaces the entry."""
-    from .values import FRAME_HEAD
-
-    k, cell = target.slot.index + FRAME_HEAD, target.slot.cell
-    steps = [step if isinstance(step, str) else compile_items(c, step) for step in target.path]
-    site, name = Site(SETITEM, target.span), target.slot.name
-    is_parameter = target.slot.index in c.parameters
-
-    def assign(frame: list[Any], value: Any) -> None:
-        path = [step if isinstance(step, str) else step(frame) for step in steps]
-        holder, at = (frame[k], 0) if cell else (frame, k)
-        root = holder[at]
-        if root is UNSET:
-            frame[0].fail("E307", f"`{name}` has no value yet", target.span, help=f"assign `{name}` before its elements")
-        if is_parameter:
-            root = read(root)  # the function's own from here on; the variable that was passed keeps its state
-        array, origin = (root[0], root[1:]) if type(root) is tuple else (root, None)
-        if len(path) == 1 and hasattr(array, "ndim"):
-            holder[at] = UNSET
-            del root  # from here on `array` is the only name for it, unless somebody else holds it
-            try:
-                holder[at] = write(frame[0], site, array, origin, path[0], value)  # type: ignore[arg-type]
-            except BaseException:
-                holder[at] = array if origin is None else (array, *origin)
-                raise
-        else:
-            holder[at] = replace(frame[0], site, root, path, value, name)
-
-    return assign
-
-
-def compile_entry_read(c: Compiler, target: program.EntryTarget) -> Closure:
-    """The entry that an augmented assignment starts from."""
-    from .values import FRAME_HEAD
-
-    k, cell = target.slot.index + FRAME_HEAD, target.slot.cell
-    steps = [step if isinstance(step, str) else compile_items(c, step) for step in target.path]
-    site = Site(GETITEM, target.span)
-
-    def read_entry(frame: list[Any]) -> Any:
-        value = frame[k][0] if cell else frame[k]
-        if value is UNSET:
-            frame[0].fail("E307", f"`{target.slot.name}` has no value yet", target.span)
-        for step in steps:
-            if isinstance(step, str):
-                value = member(frame[0], value, step, target.span)
-            else:
-                value = read_index(frame[0], site, value, step(frame))
-        return value
-
-    return read_entry
-
-
-def replace(run: Run, site: Site, container: Any, path: list[Any], value: Any, name: str) -> Any:
-    """The container with another entry at `path`, sharing everything beside it."""
-    step, rest = path[0], path[1:]
-    if type(container) is Variable:
-        run.fail("E312", f"`{name}` holds a variable", site.span, help="update its state with `:=`")
-    if type(container) is List:
-        if isinstance(step, str) or (len(step) != 1 and not isinstance(step[0], int)) or type(step[0]) is not int:
-            run.fail("E303", "an entry of a list is named by an int", site.span)
-        i, rest = step[0], ([step[1:], *rest] if len(step) > 1 else rest)
-        old = _list_item(run, container, (i,), site.span)
-        return container.replace(i, replace(run, site, old, rest, value, name) if rest else value)
-    if type(container) is dict:
-        key = step if isinstance(step, str) else step[0]
-        if type(key) is not str:
-            run.fail("E303", f"a key of a dict is a string, and this is {describe(key)}", site.span)
-        if rest:
-            value = replace(run, site, dict_item(run, container, key, site.span), rest, value, name)
-        return {**container, key: value}
-    array, origin = (container[0], container[1:]) if type(container) is tuple else (container, None)
-    if not hasattr(array, "ndim") or isinstance(step, str):
-        run.fail("E312", f"{describe(container)} has no entries to assign to", site.span)
-    if rest:
-        inner = read_index(run, Site(GETITEM, site.span), container, step)
-        value = replace(run, site, inner, rest, value, name)
-    return write(run, site, array, origin, step, value)

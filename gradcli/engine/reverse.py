@@ -17,28 +17,38 @@ from .windows import Window, dependents
 
 
 def sweep(
-    run: Run, seeds: list[tuple[Traced, Any]], wanted: set[int], recorded: bool, window: Window | None = None
+    run: Run,
+    seeds: list[tuple[Traced, Any]],
+    wanted: set[int],
+    recorded: bool,
+    window: Window | None = None,
+    since: int | None = None,
 ) -> dict[int, Any]:
     """The cotangents of the records and leaves in `wanted`, for the targets and their cotangents in `seeds`.
 
-    `window` is the tape that is asked; the main tape if it is None. A number that isn't in the result is unconnected.
+    `window` is the tape that is asked; the main tape if it is None. `since` is for sources that nothing but the records
+    from that number on can depend on, whatever the windows. A number that isn't in the result is unconnected.
     `recorded` goes through `apply`; else cotangents are primals.
     Raises GradcliError (E317) where an operation on the way has no gradient registered.
     """
     if not wanted or not seeds:
         return {}
     window = window or run.trace.main
-    segments = reachable([target[2] for target, _ in seeds], max(min(wanted), window.first_number()))
+    trace = window.trace
+    oldest = max(min(wanted), window.first_number()) if since is None else since
+    segments = reachable([target[2] for target, _ in seeds], oldest)
     marked: set[int] | None
-    if not window.sees_all():
+    if since is not None:
+        marked = dependents(segments, wanted)
+    elif not window.sees_all():
         marked = window.marks(segments, wanted)
-    elif run.trace.watched <= wanted and not run.trace.keeps_all:
+    elif trace.watched <= wanted and not trace.keeps_all:
         marked = None  # everything recorded depends on some leaf, and all leaves are wanted
     else:
         marked = dependents(segments, wanted)
-    if marked is not None and isinstance(run.trace, KeepingTrace):
-        marked &= run.trace.active
-    outside = set() if window.sees_all() else {n for n in wanted if n >= 0 and not window.covers(n)}
+    if marked is not None and isinstance(trace, KeepingTrace):
+        marked &= trace.active
+    outside = set() if since is not None or window.sees_all() else {n for n in wanted if n >= 0 and not window.covers(n)}
     found = _pass(segments, seeds, (RecordedSweep if recorded else Sweep)(run, wanted, marked, outside))
     # What should have been 0 · inf = 0 is nan, and stays nan: so only what ends up non-finite can need the repair.
     if not recorded and not all(run.backend.is_finite(c) for c in found.values()):

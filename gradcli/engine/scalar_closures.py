@@ -106,7 +106,11 @@ def _binary_factory(op: str, left: str, right: str) -> Callable[..., Closure]:
     if op in EXACT_ON_INTS:
         on_ints = f"y = {compute('a', 'b')}\n            return y if INT_MIN <= y <= INT_MAX else run_op(frame[0], site, (a, b))"
     record = _RECORD.format(
-        other="if m is not None and b[2] is not segment:\n        segment.reads(b[2])", record="(active, n, m, x1, x2, y)"
+        # Of another trace than the first operand's only where a transform is inside another: `apply` knows what to do.
+        other="""if m is not None and b[2] is not segment:
+        if b[2].trace is not trace: return run_op(frame[0], site, (a, b))
+        segment.reads(b[2])""",
+        record="(active, n, m, x1, x2, y)",
     )
     return _factory(
         "run_op, a_from, b_from, fast, site, first, second, both",

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from ..diagnostics import GradcliError, Span, said
 from ..lang import program
-from . import builtins, declarations, indexing, outcomes, tapes
+from . import builtins, declarations, outcomes, tapes, writing
 from .apply import apply
 from .compiler import Closure, Compiler
 from .expressions import compile_condition, compile_expression, compile_value
@@ -106,7 +106,7 @@ def compile_target(c: Compiler, target: program.Target) -> Setter:
     if isinstance(target, program.NameTarget):
         return _compile_name(c, target)
     if isinstance(target, program.EntryTarget):
-        return indexing.compile_entry_write(c, target)
+        return writing.compile_entry_write(c, target)
     setters = [compile_target(c, item) for item in target.items]
 
     def unpack(frame: list[Any], value: Any) -> None:
@@ -164,8 +164,8 @@ def _augment(c: Compiler, node: program.Augment) -> Statement:
         current = compile_value(c, program.Read(node.target.slot, checked=True, span=node.target.span))
         setter = compile_target(c, node.target)
         return lambda frame: setter(frame, apply(frame[0], site, (current(frame), value(frame))))
-    write = indexing.compile_entry_write(c, node.target)
-    entry = indexing.compile_entry_read(c, node.target)
+    write = writing.compile_entry_write(c, node.target)
+    entry = writing.compile_entry_read(c, node.target)
     return lambda frame: write(frame, apply(frame[0], site, (entry(frame), value(frame))))
 
 
@@ -309,6 +309,7 @@ def _import(c: Compiler, node: program.Import) -> Statement:
     if key not in c.imports:
         c.imports[key] = compile_program(c.settings, node.program, c.keeps_all, c.imports, f"{c.prefix}{node.slot.name}.")
     compiled = c.imports[key]
+    c.asks = c.asks or compiled.asks
 
     def load(frame: list[Any]) -> None:
         namespace = run_import(frame[0], compiled, node)

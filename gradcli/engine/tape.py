@@ -19,6 +19,7 @@ from typing import Any, TypeAlias
 
 from ..diagnostics import CallSite, Span
 from ..ops.op import Op
+from .boxes import primal as primal
 from .lanes import Lanes
 from .windows import STRIDE as STRIDE
 from .windows import Window
@@ -26,6 +27,7 @@ from .windows import Window
 Traced: TypeAlias = "tuple[Any, int, Segment]"
 
 SEGMENT_RECORDS = 1000
+NO_ROOTS = 2**62
 ROOM = 744  # a segment with less room left isn't begun an iteration in: see Note [Turning over]
 
 _leaf_numbers = itertools.count(1)
@@ -100,7 +102,7 @@ class Blank:
 class Segment:
     """About a thousand records in execution order, numbered from `first`."""
 
-    __slots__ = ("calls", "earlier", "first", "records", "trace")
+    __slots__ = ("calls", "earlier", "first", "records", "roots", "trace")
 
     def __init__(self, trace: Trace, first: int) -> None:
         self.trace = trace
@@ -108,6 +110,7 @@ class Segment:
         self.records: list[Any] = []
         self.earlier: dict[Segment, None] = {}
         self.calls: list[tuple[int, Any]] = []  # (number, call chain from that number on)
+        self.roots = NO_ROOTS  # the oldest leaf that a record here reads: its order
 
     def reads(self, other: Segment) -> None:
         """Notes that a record here reads a value of `other`, which keeps that history alive."""
@@ -141,13 +144,15 @@ class Segment:
 class Leaf(Segment):
     """Where a leaf comes from: nowhere. An empty segment, which tells the open tapes when its variable is used."""
 
-    __slots__ = ("owner",)
+    __slots__ = ("order", "owner")
 
-    def __init__(self, trace: Trace, owner: Any = None) -> None:
+    def __init__(self, trace: Trace, owner: Any = None, order: int = 0) -> None:
         super().__init__(trace, -(2**62))
+        self.order = order  # 0 for a variable's
         self.owner = None if owner is None else weakref.ref(owner)  # a variable holds its leaf: no cycle, please
 
     def read_by(self, later: Segment) -> None:
+        later.roots = min(later.roots, self.order)
         for window in self.trace.windows[1:]:
             owner = self.owner() if self.owner is not None else None
             if owner is not None and window.recording and window.sees_leaf(owner.number):
@@ -157,15 +162,19 @@ class Leaf(Segment):
 class Trace:
     """The records of one level, and the windows that look at it.
 
-    `segment` is the current one, or None while no window records. `watched` holds the numbers of all leaves, `variables`
-    those of trainable variables, which windows watch by themselves. `keeps_all` tells the second keeping policy
-    (`KeepingTrace`) from the normal one.
+    `level` is that of its values (`boxes.py`), 0 for the main trace, and `below` the trace of a lower one. `segment` is
+    the current one, or None while no window records. `watched` holds the numbers of all leaves, `variables` those of
+    trainable variables, which windows watch by themselves. `keeps_all` tells the second keeping policy (`KeepingTrace`)
+    from the normal one.
     """
 
-    __slots__ = ("calls", "leaves", "limit", "main", "number", "segment", "swept", "variables", "watched", "windows")
+    __slots__ = (
+        "below", "calls", "leaves", "level", "limit", "main", "number", "segment", "swept", "variables", "watched", "windows",
+    )  # fmt: skip
     keeps_all = False
 
-    def __init__(self) -> None:
+    def __init__(self, level: int = 0, below: Trace | None = None) -> None:
+        self.level, self.below = level, below
         self.leaves = Leaf(self)
         self.number = 0  # of the next record
         self.limit = SEGMENT_RECORDS  # the number at which the next segment begins
@@ -315,13 +324,6 @@ def carries(op: Op, y: Any) -> bool:
     """Whether a gradient passes through an op that gave `y`."""
     inexact = type(y) in (float, complex, list) or getattr(getattr(y, "dtype", None), "kind", "") in ("f", "c")
     return op.differentiable and not op.engine and inexact
-
-
-def primal(value: Any) -> Any:
-    """The value without its trace."""
-    while type(value) is tuple:
-        value = value[0]
-    return value
 
 
 def reachable(targets: list[Segment], oldest: int) -> list[Segment]:

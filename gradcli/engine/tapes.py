@@ -25,6 +25,7 @@ def compile_tape(c: Compiler, node: program.Tape) -> Statement:
     from .expressions import compile_value, truth
     from .statements import compile_block
 
+    c.asks = c.asks or c.in_function
     k, cell = node.slot.index + FRAME_HEAD, node.slot.cell
     options = [(name, compile_value(c, value), value.span) for name, value in node.options]
     body = compile_block(c, node.body)
@@ -61,12 +62,18 @@ def compile_pause(c: Compiler, node: program.Pause) -> Statement:
     body = compile_block(c, node.body)
 
     def run_pause(frame: list[Any]) -> int | None:
-        trace = frame[0].trace
-        paused = trace.pause(list(trace.windows))
+        run = frame[0]
+        outside, run.paused = run.paused, run.level
+        traces = [run.trace]
+        while traces[-1].below is not None:
+            traces.append(traces[-1].below)
+        paused = [trace.pause(list(trace.windows)) for trace in traces]
         try:
             return body(frame)
         finally:
-            trace.resume(paused)
+            run.paused = outside
+            for trace, windows in zip(traces, paused, strict=True):
+                trace.resume(windows)
 
     return run_pause
 
@@ -155,11 +162,11 @@ def _asked(function: Callable[..., Any]) -> Callable[..., Any]:
                 f"open it with `tape {window.name} (persistent = true)` to ask it more than once",
             )  # fmt: skip
         window.spent = True
-        paused = [] if window.persistent else run.trace.pause([window])
+        paused = [] if window.persistent else window.trace.pause([window])
         try:
             return function(run, site, operands, options, window)
         finally:
-            run.trace.resume(paused)
+            window.trace.resume(paused)
 
     return request
 

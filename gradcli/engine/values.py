@@ -123,6 +123,19 @@ class Function:
         return self.code.name
 
 
+class Transform:
+    """A derivative of a function, as a function: `grad(f)`. `kind` is the builtin's name, `wrt` an int or a list of ints."""
+
+    __slots__ = ("function", "kind", "mode", "wrt")
+
+    def __init__(self, kind: str, function: Any, wrt: int | list[int], mode: str = "auto") -> None:
+        self.kind, self.function, self.wrt, self.mode = kind, function, wrt, mode
+
+    @property
+    def name(self) -> str:
+        return f"{self.kind}({self.function.name or 'fn'})"
+
+
 class Code:
     """A function's compiled code: what all its values share."""
 
@@ -171,6 +184,10 @@ def _is_number(value: Any) -> bool:
     return type(value) in (int, float, bool, complex) or hasattr(value, "dtype")
 
 
+def is_callable(value: Any) -> bool:
+    return isinstance(value, Function | Op | Transform)
+
+
 def read(value: Any) -> Any:
     """A variable's value (its leaf); any other value as it is."""
     return value.box if type(value) is Variable else value
@@ -209,7 +226,7 @@ def describe(value: Any) -> str:
         return "a dict"
     if type(value) is str:
         return f'the string "{value if len(value) < 40 else value[:37] + "…"}"'
-    if isinstance(value, Function | Op):
+    if isinstance(value, Function | Op | Transform):
         return f"the function `{value.name}`" if value.name else "a function"
     if type(value) is Namespace:
         return f"the import `{value.name}`"
@@ -243,7 +260,7 @@ def show(value: Any, depth: int = 0) -> str:
         return "{" + ", ".join([f"{key}: {_show_item(item, depth)}" for key, item in value.items()]) + "}"
     if kind is complex:
         return str(value).strip("()")
-    if isinstance(value, Function | Op | Namespace | Tape):
+    if isinstance(value, Function | Op | Transform | Namespace | Tape):
         return f"<{describe(value)}>"
     return str(value)
 

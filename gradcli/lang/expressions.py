@@ -288,8 +288,10 @@ class ExpressionResolver:
         for k, argument in enumerate(arguments):
             values[argument.keyword or k] = self.expression(argument.value)
             n_positional += not argument.keyword
+        keywords = [a.keyword for a in arguments if a.keyword]
+        op = op.called_with(n_positional, keywords)
         try:
-            operands, options = op.signature.bind(op.name, n_positional, [a.keyword for a in arguments if a.keyword])
+            operands, options = op.signature.bind(op.name, n_positional, keywords)
         except BindingError as error:
             at = next((a for k, a in enumerate(arguments) if error.argument in (a.keyword or None, k)), node)
             self.report.add("E202", error.message, at.span, help=error.help)

@@ -11,18 +11,32 @@ def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
     return Op(name, params, summary, category="derivatives", engine=True, **facts)
 
 
+def _derivative(name: str, params: str, summary: str, options: str = "", **facts: Any) -> Op:
+    """A derivative of values, which is a transform where it is called with a function alone."""
+    transform = _transform(name, summary, options)
+    return _op(name, params, summary, of_function=transform, **facts)
+
+
+def _transform(name: str, summary: str, options: str = "", **facts: Any) -> Op:
+    return _op(name, f"function; wrt=0{options}", summary, transforms=True, **facts)
+
+
 def _list(name: str, params: str, summary: str, **facts: Any) -> Op:
     return Op(name, params, summary, category="lists", engine=True, **facts)
 
 
 OPS = [
-    _op("grad", 'target, sources; unconnected="none", seed=none', "The gradient of the sum of the target, in reverse mode.",
+    _derivative("grad", 'target, sources; unconnected="none", seed=none', "The gradient of the sum of the target.",
         aliases=("gradient",), note="an unconnected source gives none, or zeros"),
-    _op("jacobian", 'target, source; mode="auto"', "All first derivatives: target.shape + source.shape.", aliases=("jac",)),
-    _op("hessian", 'target, source; mode="auto"', "All second derivatives of a scalar."),
-    _op("hvp", "target, source, v", "The Hessian times a vector."),
-    _op("vjp", "target, sources, u", "A vector times the Jacobian."),
-    _op("jvp", "target, sources, v", "The Jacobian times a vector."),
+    _transform("value_and_grad", "The value of a function and its gradient, a list of both."),
+    _derivative("jacobian", 'target, source; mode="auto"', "All first derivatives: target.shape + source.shape.",
+        ', mode="auto"', aliases=("jac", "jacfwd", "jacrev")),
+    _derivative("batch_jacobian", "target, source", "The Jacobian of each row of the target by the same row of the source."),
+    _derivative("hessian", 'target, source; mode="auto"', "All second derivatives of a scalar.", ', mode="auto"'),
+    _derivative("hvp", "target, source, v", "The Hessian times a vector."),
+    _derivative("vjp", "target, sources, u", "A vector times the Jacobian."),
+    _derivative("jvp", "target, sources, v", "The Jacobian times a vector."),
+    _transform("value_and_jvp", "The value of a function and its tangent, a list of both."),
     _op("detach", "x", "The value without its history.", aliases=("lax_stop_gradient",)),
     _op("stop_gradient", "x", "The value without its history, as `detach`."),
 

@@ -56,4 +56,7 @@ OPS = [
     Op("strict_mul", "g, p", "The product of a cotangent and a partial: exactly 0 where the cotangent is.",
        category="arithmetic", internal=True, forward=lambda m, g, p: m.where(g == 0, 0.0, g * p),
        partials=(_strict_partial, lambda m, y, g, p: g)),
+    Op("tangent_mul", "t, p", "The product of a tangent and a partial: exactly 0 where either is.", category="arithmetic",
+       internal=True, forward=lambda m, t, p: m.where(t == 0, 0.0, m.where(p == 0, 0.0, t * p)),
+       partials=(_strict_partial, lambda m, y, t, p: m.where(m.isfinite(t), t, m.where(p == 0, 0.0, t)))),
 ]  # fmt: skip

@@ -194,6 +194,8 @@ class Op:
     result_shape: Callable[..., tuple[int, ...]] | None = None  # (*operand shapes, **options); where it can outgrow its operands
     # engine
     engine: bool = False
+    of_function: Op | None = None  # of a derivative of values: its form that takes a function, and is one
+    transforms: bool = False  # whether this is such a form
     # facts
     differentiable: bool = True
     real_only: bool = False  # whether the partials hold for real operands only, so that a complex one has no gradient
@@ -205,6 +207,12 @@ class Op:
     @cached_property
     def signature(self) -> Signature:
         return Signature(self.params, self.hint)
+
+    def called_with(self, positional: int, keywords: Sequence[str]) -> Op:
+        """The entry that a call means: with nothing but a function, a derivative is a transform."""
+        operands = {p.name for p in self.signature.operands}
+        is_transform = self.of_function is not None and positional == 1 and operands.isdisjoint(keywords)
+        return self.of_function if is_transform and self.of_function is not None else self
 
     @property
     def elementwise(self) -> bool:

@@ -43,7 +43,7 @@ COUNTERPARTS: dict[str, Callable[..., Any]] = {
     "elu": lambda x, alpha: x if x > 0 else alpha * (MP.exp(x) - 1), "gelu": lambda x: x * MP.erfc(-x / MP.sqrt(2)) / 2,
     "sigmoid": _sigmoid, "silu": lambda x: x * _sigmoid(x), "softplus": lambda x: MP.log(1 + MP.exp(x)),
     "sinc": lambda x: MP.sin(MP.pi * x) / (MP.pi * x) if x else MP.one,
-    "logaddexp": lambda a, b: MP.log(MP.exp(a) + MP.exp(b)), "strict_mul": lambda g, p: g * p,
+    "logaddexp": lambda a, b: MP.log(MP.exp(a) + MP.exp(b)), "strict_mul": lambda g, p: g * p, "tangent_mul": lambda t, p: t * p,
 }  # fmt: skip
 
 # Points where naive formulas lose their digits: tails, near kinks and near singularities.

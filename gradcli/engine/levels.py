@@ -1,0 +1,161 @@
+"""Levels: what a transform opens around the call of its function, and closes when that returns.
+
+A reverse level is a window on the trace at hand; only where a forward level lies between does it need a trace of its
+own, whose primals are then duals. A forward level boxes the arguments in `Dual`s, and keeps nothing.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+from ..ops import OPS
+from .backends import is_inexact
+from .boxes import Dual, level_of, lowered, primal
+from .reverse import sweep
+from .run import Run
+from .tape import Leaf, Site, Trace, Traced, blank, reachable
+from .values import map_structure, read
+from .windows import Window
+
+_numbers = itertools.count(1)  # of levels: what is opened later is higher, and nothing that ended is met again
+IDENTITY = OPS["pos"]
+
+
+class Recording:
+    """One call of a function, recorded from fresh inputs on, so that cotangents can be sent back through it.
+
+    value   what the function gave; boxed where it depends on an input, or on something that was recorded outside
+    inputs  what stands for the numbers among the arguments, in order: traced; None for one that isn't differentiable
+    """
+
+    def __init__(self, run: Run, call: Callable[[list[Any]], Any], arguments: list[Any], wrt: list[int], site: Site) -> None:
+        self.run = run
+        outside = run.trace, run.level
+        self.own = run.level != run.trace.level  # a forward level lies between
+        if self.own:
+            run.level = next(_numbers)
+            run.trace = Trace(run.level, run.trace)
+        trace = self.trace = run.trace
+        self.before, self.limit, self.ranges = trace.segment, trace.limit, self._ranges()
+        window = None
+        if self.before is None:  # inside `pause`
+            window = Window(trace, automatic=False)
+            trace.open(window)
+        else:
+            trace.turn_over()  # a segment that holds nothing from outside: see `_depends_on_outside`
+        self.since = trace.number
+        self.origin = Leaf(trace, None, next(_numbers))
+        self.inputs: list[Traced | None] = []
+        identity = Site(IDENTITY, site.span, (0,))
+        arguments = arguments.copy()
+        for k in wrt:
+            arguments[k] = map_structure(lambda v: self._fresh(identity, v), arguments[k])
+        try:
+            self.value = call(arguments)
+        finally:
+            run.trace, run.level = outside
+            if window is not None:
+                trace.close(window)
+        traced = [v for v in map(read, _numbers_in(self.value)) if level_of(v) == trace.level]
+        if self.own:
+            trace.close(trace.main)  # the sweeps go through `apply`, for the levels below, and aren't recorded here
+        self.records = window is None and not self.own and (trace.keeps_all or _depends_on_outside(traced, self.since, self.origin.order))
+
+    def _fresh(self, identity: Site, value: Any) -> Any:
+        value = read(value)
+        if not is_inexact(primal(value)):
+            self.inputs.append(None)
+            return value
+        trace = self.trace
+        if level_of(value) == trace.level:
+            kept = blank(value[0])
+            fresh: Any = trace.record(identity, [value], kept, None, kept, value[0])
+        else:
+            fresh = trace.leaf(value, None, self.origin)
+            trace.main.watch.add(fresh[1])
+        self.inputs.append(fresh)
+        return fresh
+
+    def pull(self, seeds: list[tuple[Any, Any]]) -> list[Any]:
+        """The cotangents of the inputs, None where unconnected, for parts of the value with their cotangents."""
+        level = self.trace.level
+        seeds = [(target, cotangent) for target, cotangent in seeds if level_of(target) == level]
+        wanted = {i[1] for i in self.inputs if i is not None}
+        if self.records:
+            self.trace.swept = True
+        found = sweep(self.run, seeds, wanted, self.records or self.own, self.trace.main, self.since)
+        return [None if i is None or i[1] not in found else self.outside(found[i[1]]) for i in self.inputs]
+
+    def outside(self, value: Any) -> Any:
+        """A value as it is outside the transform: without this level's box, if nothing outside is recorded in it."""
+        return value if self.records else lowered(value, self.trace.level)
+
+    def finish(self) -> None:
+        """Lets go of the records, where nothing that is handed out refers to them."""
+        trace = self.trace
+        for fresh in self.inputs:
+            if fresh is not None and fresh[1] < 0:
+                trace.watched.discard(fresh[1])
+                trace.main.watch.discard(fresh[1])
+        if not (self.records or self.own or trace.keeps_all) and self._ranges() == self.ranges:
+            trace.segment, trace.limit = self.before, self.limit
+            trace.number = self.since
+
+    def _ranges(self) -> int:
+        """Changes where a window stops or goes on recording, which notes the number that this happens at."""
+        return sum(len(window.ranges) for window in self.trace.windows)
+
+
+def _numbers_in(value: Any) -> list[Any]:
+    found: list[Any] = []
+    map_structure(found.append, value)
+    return found
+
+
+def _depends_on_outside(traced: list[Traced], since: int, order: int) -> bool:
+    """Whether a history goes back beyond the record `since`, or to a leaf from before `order`; told by its segments."""
+    segments = reachable([t[2] for t in traced], since)
+    return any(s.roots < order or any(earlier.first < since for earlier in s.earlier) for s in segments)
+
+
+def along(
+    run: Run, call: Callable[[list[Any]], Any], arguments: list[Any], wrt: list[int], tangents: list[Any]
+) -> tuple[Any, Any]:
+    """One call of a function at a forward level.
+
+    `tangents` holds one for each number in the arguments at the positions `wrt`, in order; None for one that isn't
+    perturbed. Returns the value and its tangent, of the same structure, with None where the value has none.
+    """
+    outside = run.trace, run.level
+    level = run.level = next(_numbers)
+    if run.asks:  # a function asks for gradients of values: they need a trace, above this level
+        run.level = next(_numbers)
+        run.trace = Trace(run.level, run.trace)
+    trace = run.trace
+
+    rest = iter(tangents)
+
+    def perturbed(value: Any) -> Any:
+        value, tangent = read(value), next(rest)
+        if tangent is None:
+            return value
+        dual = Dual(value, tangent, level)
+        if trace is outside[0]:
+            return dual
+        fresh = trace.leaf(dual, None, Leaf(trace))
+        trace.main.watch.add(fresh[1])
+        return fresh
+
+    arguments = arguments.copy()
+    for k in wrt:
+        arguments[k] = map_structure(perturbed, arguments[k])
+    try:
+        value = call(arguments)
+    finally:
+        run.trace, run.level = outside
+    if trace is not outside[0]:
+        value = map_structure(lambda v: lowered(read(v), trace.level), value)
+    tangent = map_structure(lambda v: v.tangent if level_of(v := read(v)) == level else None, value)
+    return map_structure(lambda v: lowered(read(v), level), value), tangent

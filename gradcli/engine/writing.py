@@ -1,0 +1,176 @@
+"""Writing elements and entries: `a[i] = v`, `d.k = v`, with value semantics: no other name sees the change."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from ..lang import program
+from ..ops import OPS
+from .apply import apply, to_array
+from .backends import CPU, dtype_name, shape_of
+from .boxes import UNBOXED, Dual, level_of, lowered, primal
+from .compiler import Closure, Compiler
+from .indexing import GETITEM, compile_items, dict_item, fail_index, list_item, member, read_index, verify_index
+from .run import Run
+from .tape import Blank, Site
+from .values import FRAME_HEAD, UNSET, List, Variable, describe, read, show_shape
+
+SETITEM = OPS["setitem"]
+
+
+def write(run: Run, site: Site, array: Any, origin: Any, index: tuple[Any, ...], value: Any) -> Any:
+    """The array with `value` at `index`: in place where nobody else holds it, else in a copy.
+
+    `array` is the primal and `origin` the (number, segment) of a traced one, or None. The caller must have let go of the
+    value but for its own local name; the count of references then tells whether anybody else could see the change.
+    """
+    alone = sys.getrefcount(array) <= _SOLE_OWNER
+    value = read(value)
+    if type(value) is List:
+        value = to_array(run, site, value)
+    if type(array) is Dual:
+        return _write_dual(run, site, array, origin, index, value, alone)
+    owned = alone and array.base is None and getattr(array.flags, "writeable", True)
+    x = primal(value)
+    if not (type(x) in (float, int, bool, complex) or hasattr(x, "dtype")):
+        run.fail("E301", f"an element of an array can't be {describe(x)}", site.span, help="arrays hold numbers only")
+    kind = dtype_name(x)
+    if (array.dtype.kind in "bi" and kind.startswith(("float", "complex"))) or (array.dtype.kind == "f" and kind == "complex128"):
+        wider = "complex128" if kind == "complex128" else "float64"
+        message = f"a {kind} doesn't fit into an element of an array of {array.dtype}"
+        run.fail("E312", message, site.span, help=f"make it an array of {wider}: `a = {wider}(a)`")
+    if any(type(i) is str for i in index):
+        run.fail("E303", f"a string is no index of {describe(array)}", site.span)
+    if run.backend is not CPU:
+        verify_index(run, array, index, site.span)
+    if run.level and (origin is not None or level_of(value) != UNBOXED):  # `apply` knows which box to take off first
+        return apply(run, site, (array if origin is None else (array, *origin), value), {"index": index})
+    y = array if owned else array.copy()
+    try:
+        y[index] = x
+    except IndexError:
+        fail_index(run, array, index, site.span)
+    except (ValueError, TypeError):
+        target = shape_of(array[index])
+        run.fail(
+            "E302",
+            f"a value of shape {show_shape(shape_of(x))} doesn't fit into elements of shape {show_shape(target)}",
+            site.span,
+        )
+    active = tuple([k for k, v in enumerate((origin, value)) if type(v) is tuple])
+    if not active:
+        return y
+    inputs = [(None, *origin) if k == 0 else value for k in active]
+    kept = Blank(y.shape, y.dtype)
+    return run.trace.record(site.on(active), inputs, (kept, x if not shape_of(x) else Blank(x.shape, x.dtype)), index, kept, y)
+
+
+def _write_dual(run: Run, site: Site, dual: Dual, origin: Any, index: tuple[Any, ...], value: Any, alone: bool) -> Any:
+    """The same for an array with a tangent; `alone`: nobody else holds the dual."""
+    if origin is not None or level_of(value) > dual.level:
+        verify_index(run, primal(dual), index, site.span)
+        return apply(run, site, (dual if origin is None else (dual, *origin), value), {"index": index})
+    level = dual.level
+    pairs = [(dual.primal, lowered(value, level)), (dual.tangent, value.tangent if level_of(value) == level else 0.0)]
+    if alone:
+        dual.primal = dual.tangent = None  # so that each part has one owner, too
+    written = []
+    while pairs:
+        array, new = pairs.pop()
+        origin = None
+        if type(array) is tuple:
+            array, origin = array[0], array[1:]
+        written.append(write(run, site, array, origin, index, new))
+    return Dual(written[1], written[0], level)
+
+
+def _calibrate() -> int:
+    """How many references `write` sees of an array that only its caller's local name holds, on this Python."""
+
+    def callee(array: Any) -> int:
+        return sys.getrefcount(array)
+
+    array = object()
+    return callee(array)
+
+
+_SOLE_OWNER = _calibrate()
+
+
+def compile_entry_write(c: Compiler, target: program.EntryTarget) -> Callable[[list[Any], Any], None]:
+    """`a[i] = v`, `d.k = v`, `l[i].k = v` on a local name: `(frame, value)` replaces the entry."""
+    k, cell = target.slot.index + FRAME_HEAD, target.slot.cell
+    steps = [step if isinstance(step, str) else compile_items(c, step) for step in target.path]
+    site, name = Site(SETITEM, target.span), target.slot.name
+    is_parameter = target.slot.index in c.parameters
+
+    def assign(frame: list[Any], value: Any) -> None:
+        path = [step if isinstance(step, str) else step(frame) for step in steps]
+        holder, at = (frame[k], 0) if cell else (frame, k)
+        root = holder[at]
+        if root is UNSET:
+            frame[0].fail("E307", f"`{name}` has no value yet", target.span, help=f"assign `{name}` before its elements")
+        if is_parameter:
+            root = read(root)  # the function's own from here on; the variable that was passed keeps its state
+        array, origin = (root[0], root[1:]) if type(root) is tuple else (root, None)
+        if len(path) == 1 and hasattr(primal(array), "ndim"):
+            holder[at] = UNSET
+            del root  # from here on `array` is the only name for it, unless somebody else holds it
+            try:
+                holder[at] = write(frame[0], site, array, origin, path[0], value)  # type: ignore[arg-type]
+            except BaseException:
+                holder[at] = array if origin is None else (array, *origin)
+                raise
+        else:
+            holder[at] = replace(frame[0], site, root, path, value, name)
+
+    return assign
+
+
+def compile_entry_read(c: Compiler, target: program.EntryTarget) -> Closure:
+    """The entry that an augmented assignment starts from."""
+    k, cell = target.slot.index + FRAME_HEAD, target.slot.cell
+    steps = [step if isinstance(step, str) else compile_items(c, step) for step in target.path]
+    site = Site(GETITEM, target.span)
+
+    def read_entry(frame: list[Any]) -> Any:
+        value = frame[k][0] if cell else frame[k]
+        if value is UNSET:
+            frame[0].fail("E307", f"`{target.slot.name}` has no value yet", target.span)
+        for step in steps:
+            if isinstance(step, str):
+                value = member(frame[0], value, step, target.span)
+            else:
+                value = read_index(frame[0], site, value, step(frame))
+        return value
+
+    return read_entry
+
+
+def replace(run: Run, site: Site, container: Any, path: list[Any], value: Any, name: str) -> Any:
+    """The container with another entry at `path`, sharing everything beside it."""
+    step, rest = path[0], path[1:]
+    if type(container) is Variable:
+        run.fail("E312", f"`{name}` holds a variable", site.span, help="update its state with `:=`")
+    if type(container) is List:
+        if isinstance(step, str) or (len(step) != 1 and not isinstance(step[0], int)) or type(step[0]) is not int:
+            run.fail("E303", "an entry of a list is named by an int", site.span)
+        i, rest = step[0], ([step[1:], *rest] if len(step) > 1 else rest)
+        old = list_item(run, container, (i,), site.span)
+        return container.replace(i, replace(run, site, old, rest, value, name) if rest else value)
+    if type(container) is dict:
+        key = step if isinstance(step, str) else step[0]
+        if type(key) is not str:
+            run.fail("E303", f"a key of a dict is a string, and this is {describe(key)}", site.span)
+        if rest:
+            value = replace(run, site, dict_item(run, container, key, site.span), rest, value, name)
+        return {**container, key: value}
+    array, origin = (container[0], container[1:]) if type(container) is tuple else (container, None)
+    if not hasattr(primal(array), "ndim") or isinstance(step, str):
+        run.fail("E312", f"{describe(container)} has no entries to assign to", site.span)
+    if rest:
+        inner = read_index(run, Site(GETITEM, site.span), container, step)
+        value = replace(run, site, inner, rest, value, name)
+    return write(run, site, array, origin, step, value)
