@@ -19,6 +19,9 @@ from . import scalars
 from .backends import Backend, is_complex
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
+_INFIX_THAT_RAISES = {**_INFIX, "div": "/", "floordiv": "//", "mod": "%"}
+STRICT = frozenset(("strict_mul", "tangent_mul"))
+REFUSED = "except (ValueError, OverflowError, ZeroDivisionError)"  # what Python refuses, and IEEE has a value for
 
 
 @cache
@@ -42,24 +45,30 @@ def rule_reads(op: Op, operands: tuple[int, ...]) -> frozenset[int | str]:
 # ---- source ----------------------------------------------------------------------------------------------------------
 
 
-class _Source:
-    """The source of a function body that computes formulas, sharing what they share."""
+class FormulaSource:
+    """The source of a function body that computes formulas, sharing what they share.
 
-    def __init__(self, arrays: bool) -> None:
-        self.arrays = arrays
+    arrays  for arrays; else for floats
+    fast    floats by the bare functions and operators of Python, which may raise what `REFUSED` says; and strict products
+            as plain ones, which are right where the result is finite
+    """
+
+    def __init__(self, arrays: bool, fast: bool = False) -> None:
+        self.arrays, self.fast = arrays, fast
+        self.infix = _INFIX_THAT_RAISES if fast else _INFIX
         self.lines: list[str] = []
         self.conditions = 0
         self.names: dict[str, Any] = {"inf": float("inf"), "nan": float("nan")}
         self._text: dict[int, str] = {}
-        self._keep: list[Formula] = []  # formulas whose id is a key above must stay alive
+        self._nodes: dict[tuple[Any, ...], Formula] = {}  # one for each that is written in the same way
 
     def value(self, formula: Formula) -> str:
         """The expression that computes `formula`; nodes used more than once get a local name."""
+        formula = self._interned(formula)
         uses: dict[int, int] = {}
         for node in formula:
             for argument in node.arguments:
                 uses[id(argument)] = uses.get(id(argument), 0) + 1
-        self._keep.append(formula)
         for node in formula:
             if id(node) in self._text:
                 continue
@@ -71,6 +80,17 @@ class _Source:
             self._text[id(node)] = text
         return self._text[id(formula)]
 
+    def _interned(self, formula: Formula) -> Formula:
+        """The formula with each subexpression once, however often it was built."""
+        made: dict[int, Formula] = {}
+        for node in formula:
+            arguments = tuple([made[id(a)] for a in node.arguments])
+            key = (node.kind, type(node.value), repr(node.value), *map(id, arguments))
+            if key not in self._nodes:
+                self._nodes[key] = Formula(node.kind, node.value, arguments)
+            made[id(node)] = self._nodes[key]
+        return made[id(formula)]
+
     def _node(self, node: Formula) -> str:
         if node.kind == "number":
             return f"({node.value!r})"
@@ -79,8 +99,10 @@ class _Source:
         if node.kind == "result":
             return "y"
         arguments = [self._text[id(a)] for a in node.arguments]
-        if node.kind in _INFIX:
-            return f"({arguments[0]} {_INFIX[node.kind]} {arguments[1]})"
+        if node.kind in self.infix:
+            return f"({arguments[0]} {self.infix[node.kind]} {arguments[1]})"
+        if self.fast and node.kind in STRICT:
+            return f"({arguments[0]} * {arguments[1]})"
         if node.kind == "neg":
             return f"(-{arguments[0]})"
         if node.kind == "where":
@@ -96,10 +118,21 @@ class _Source:
         self.names[node.kind] = None  # filled in by the caller, who knows the backend
         return f"{node.kind}({', '.join(arguments)})"
 
-    def function(self, parameters: str, result: str, lookup: Callable[[str], Any]) -> Callable[..., Any]:
-        names = {name: lookup(name) if value is None else value for name, value in self.names.items()}
-        body = "".join(f"    {line}\n" for line in self.lines)
-        exec(compile(f"def f({parameters}):\n{body}    return {result}\n", "<formula>", "exec"), names)
+    def found(self, lookup: Callable[[str], Any]) -> dict[str, Any]:
+        """The names in the source and what they stand for; functions by `lookup`."""
+        return {name: lookup(name) if value is None else value for name, value in self.names.items()}
+
+    def function(
+        self, parameters: str, result: str, lookup: Callable[[str], Any], refused: Callable[..., Any] | None = None
+    ) -> Callable[..., Any]:
+        """The function. Where Python refuses an operation, `refused` answers instead."""
+        names = self.found(lookup)
+        lines = [*self.lines, f"return {result}"]
+        if refused is not None:
+            names["refused"] = refused
+            lines = ["try:", *[f"    {line}" for line in lines], f"{REFUSED}:", f"    return refused({parameters})"]
+        body = "".join(f"    {line}\n" for line in lines)
+        exec(compile(f"def f({parameters}):\n{body}", "<formula>", "exec"), names)
         function: Callable[..., Any] = names["f"]
         return function
 
@@ -121,7 +154,7 @@ def scalar_function(op: Op) -> Callable[..., Any]:
     if op.forward is None:
         function: Callable[..., Any] = getattr(scalars, op.name)
         return function
-    source = _Source(arrays=False)
+    source = FormulaSource(arrays=False)
     return source.function(_operands(op), source.value(forward_formula(op)), _scalar_by_name)
 
 
@@ -129,10 +162,15 @@ def _scalar_by_name(name: str) -> Callable[..., Any]:
     return scalar_function(OPS[name])
 
 
+def fast_by_name(name: str) -> Callable[..., Any]:
+    """The bare function of an op on floats, where there is one: it may raise."""
+    return scalars.FAST.get(name) or scalar_function(OPS[name])
+
+
 @cache
 def scalar_partial(op: Op, operand: int) -> Callable[..., Any]:
     """The partial by one operand on floats: `(y, *operands) -> partial`."""
-    source = _Source(arrays=False)
+    source = FormulaSource(arrays=False)
     return source.function(f"y, {_operands(op)}", source.value(partial_formula(op, operand)), _scalar_by_name)
 
 
@@ -147,7 +185,7 @@ def scalar_pull(op: Op, operands: tuple[int, ...], repairs: bool) -> Callable[..
 
     `repairs`: a product with a cotangent of exactly 0 is 0, whatever the partial.
     """
-    source = _Source(arrays=False)
+    source = FormulaSource(arrays=False, fast=not repairs)
     source.names["strict"] = strict
     results = []
     for position, k in enumerate(operands):
@@ -162,8 +200,10 @@ def scalar_pull(op: Op, operands: tuple[int, ...], repairs: bool) -> Callable[..
             if repairs:  # a finite number less itself is zero; anything else is not
                 source.lines.append(f"if c{position} - c{position} != 0.0: c{position} = strict(g, c{position})")
             results.append(f"c{position}")
-    parameters = ["g", "y", *(f"x{k}" for k in range(max(2, len(op.signature.operands))))]
-    return source.function(", ".join(parameters), ", ".join(results), _scalar_by_name)
+    parameters = ", ".join(["g", "y", *(f"x{k}" for k in range(max(2, len(op.signature.operands))))])
+    if repairs:
+        return source.function(parameters, ", ".join(results), _scalar_by_name)
+    return source.function(parameters, ", ".join(results), fast_by_name, scalar_pull(op, operands, True))
 
 
 def strict_tangent(t: float, partial: float) -> float:
@@ -172,9 +212,12 @@ def strict_tangent(t: float, partial: float) -> float:
 
 
 @cache
-def scalar_push(op: Op, operands: tuple[int, ...]) -> Callable[..., float]:
-    """The pushforward on floats, `(y, x0, x1, t0, t1) -> tangent`, with a tangent for each active operand."""
-    source = _Source(arrays=False)
+def scalar_push(op: Op, operands: tuple[int, ...], repairs: bool = False) -> Callable[..., float]:
+    """The pushforward on floats, `(y, x0, x1, t0, t1) -> tangent`, with a tangent for each active operand.
+
+    `repairs`: a product with a tangent or a partial of exactly 0 is 0; else that is asked for where the result isn't finite.
+    """
+    source = FormulaSource(arrays=False, fast=not repairs)
     source.names["strict_tangent"] = strict_tangent
     terms = []
     for position, k in enumerate(operands):
@@ -183,13 +226,17 @@ def scalar_push(op: Op, operands: tuple[int, ...]) -> Callable[..., float]:
             terms.append(f"t{position}_")
         elif _is_number(partial, -1.0):
             terms.append(f"-t{position}_")
+        elif repairs:
+            terms.append(f"strict_tangent(t{position}_, {source.value(partial)})")
         else:
-            source.lines.append(f"p{position} = {source.value(partial)}")
-            source.lines.append(f"c{position} = t{position}_ * p{position}")
-            source.lines.append(f"if c{position} - c{position} != 0.0: c{position} = strict_tangent(t{position}_, p{position})")
-            terms.append(f"c{position}")
-    parameters = ["y", *(f"x{k}" for k in range(len(op.signature.operands))), *(f"t{k}_" for k in range(len(operands)))]
-    return source.function(", ".join(parameters), " + ".join(terms), _scalar_by_name)
+            terms.append(f"t{position}_ * {source.value(partial)}")
+    n = len(op.signature.operands)
+    parameters = ", ".join(["y", *(f"x{k}" for k in range(n)), *(f"t{k}_" for k in range(len(operands)))])
+    if repairs:
+        return source.function(parameters, " + ".join(terms), _scalar_by_name)
+    strict = source.names["strict"] = scalar_push(op, operands, True)
+    source.lines.append(f"t = {' + '.join(terms)}")
+    return source.function(parameters, f"t if t - t == 0.0 else strict({parameters})", fast_by_name, strict)
 
 
 # ---- on arrays -------------------------------------------------------------------------------------------------------
@@ -208,14 +255,14 @@ def array_function(backend: Backend, op: Op) -> Callable[..., Any]:
         return partial_of(tangent_product, backend.xp)
     if op.forward is None:
         return backend.function(op)
-    source = _Source(arrays=True)
+    source = FormulaSource(arrays=True)
     return _in_chunks(backend, source.function(_operands(op), source.value(forward_formula(op)), _array_by_name(backend)))
 
 
 @cache
 def array_partial(backend: Backend, op: Op, operand: int) -> Callable[..., Any]:
     """The partial by one operand on arrays: `(y, *operands) -> partial`."""
-    source = _Source(arrays=True)
+    source = FormulaSource(arrays=True)
     return source.function(f"y, {_operands(op)}", source.value(partial_formula(op, operand)), _array_by_name(backend))
 
 

@@ -15,10 +15,12 @@ from ..ops.tangent import push as push_structural
 from .apply import apply
 from .backends import dtype_name, is_complex, is_inexact, shape_of
 from .boxes import UNBOXED, Dual, level_of, primal
+from .compound import tangent_op
 from .formulas import array_push, partial_formula, scalar_push
 from .lanes import Lanes
 from .rules import Language, Value, array_language, replay
 from .run import Run
+from .scalar_calls import call_on_scalars
 from .tape import Site
 from .values import List
 
@@ -59,10 +61,15 @@ def _elementwise(
             share = array_push(run.backend, site.op, k)(tangents[k], y, *primals)
             total = share if total is None else total + share
         return _fit(run, total, y)
-    terms = [_product(run, site, k, tangents[k], primals, y) for k in active]
-    total = terms[0]
-    for term in terms[1:]:
-        total = apply(run, site.derived(ADD), (total, term))
+    if any(is_complex(primal(v)) for v in (y, *primals, *given)):
+        terms = [_product(run, site, k, tangents[k], primals, y) for k in active]
+        total = terms[0]
+        for term in terms[1:]:
+            total = apply(run, site.derived(ADD), (total, term))
+    else:
+        op, reads = tangent_op(site.op, active)
+        operands = [y if read == "result" else primals[int(read)] for read in reads]
+        total = call_on_scalars(run, site.derived(op), *given, *operands)
     return _like(run, site, total, y)
 
 

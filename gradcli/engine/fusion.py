@@ -1,9 +1,10 @@
-"""Whole scalar expressions as one function, once they turn out to be hot.
+"""Whole scalar expressions as one function and one record, once they turn out to be hot.
 
-`s*0.999 + sin(x*i)*0.01` on floats is five operations: five closures, five boxes, five rounds of book-keeping. When such
-an expression has been evaluated `HOT` times, one function is written for it and for the kinds of its operands at hand
-(float, int, traced float), which computes all of it and appends all records at once. What it records is exactly what the
-closures record, so nothing else knows of it. Operands of other kinds, and results that Python refuses, go to the closures.
+`s*0.999 + sin(x*i)*0.01` on floats is five operations: five closures, five boxes, five records. When such an expression
+has been evaluated `HOT` times, one function is written for it and for the kinds of its operands at hand (float, int,
+traced float), which computes all of it at once. What depends on a traced operand becomes one compound op
+(`compound.py`), so that there is one record, and one step of a sweep. Operands of other kinds, and results that Python
+refuses, go to the closures. A trace that keeps everything is filled by closures alone.
 
 The source of the function has invented names only; operands come from frames, numbers of the program as constants.
 """
@@ -13,16 +14,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ..diagnostics import Span
 from ..lang import program
+from ..ops.formula import Formula
+from ..ops.op import Op
 from .backends import INT_MAX, INT_MIN
 from .compiler import Closure
-from .formulas import scalar_function
+from .compound import compound
+from .formulas import REFUSED, fast_by_name
+from .scalar_calls import Operand, call_lines
 from .scalar_closures import EXACT_ON_INTS, INFIX
 from .scalars import FAST
-from .tape import STRIDE, Site
+from .tape import Site
 from .values import FRAME_HEAD, Variable
-
-assert STRIDE == 6  # the records below are written out
 
 HOT = 40  # evaluations; writing a function takes as long as some hundred of them
 MAX_OPS = 40
@@ -116,97 +120,101 @@ def _kind(value: Any) -> str:
 
 
 class _Value(NamedTuple):
-    """An operand or result in the source: its expression, its kind, and the expression of its number if it is traced."""
+    """An operand or result in the source: an expression of its kind, "float" or "int"; or, where it depends on a traced
+    leaf, the formula of it, of the operands of the whole."""
 
     text: str
     kind: str
-    number: str = ""
+    formula: Formula | None = None
+
+
+class _Writer:
+    """Writes the function of an expression for operands of certain kinds."""
+
+    def __init__(self, leaves: list[int], kinds: tuple[str, ...]) -> None:
+        self.names: dict[str, Any] = {"Variable": Variable, "MISS": _MISS, "INT_MIN": INT_MIN, "INT_MAX": INT_MAX}
+        self.head: list[str] = []  # what brings the leaves into locals
+        self.inactive: list[str] = []  # what computes the operations on what isn't traced
+        self.operands: list[Operand] = []
+        self.values: list[_Value] = []
+        self._formulas: dict[str, Formula] = {}  # of the operands, by the text of their primals
+        for k, (slot, kind) in enumerate(zip(leaves, kinds, strict=True)):
+            self.head += [f"x{k}_ = frame[{slot}]", f"if type(x{k}_) is Variable: x{k}_ = x{k}_.box"]
+            if kind == "traced":
+                self.head += [f"if type(x{k}_) is not tuple: return MISS", f"p{k}_, n{k}_, o{k}_ = x{k}_"]
+                self.head.append(f"if type(p{k}_) is not float: return MISS")
+                self.values.append(_Value(f"p{k}_", "float", self._operand(Operand(f"p{k}_", f"n{k}_", f"o{k}_"))))
+            else:
+                self.head.append(f"if type(x{k}_) is not {kind}: return MISS")
+                self.values.append(_Value(f"x{k}_", kind))
+
+    def _operand(self, operand: Operand) -> Formula:
+        if operand.primal not in self._formulas:
+            self._formulas[operand.primal] = Formula("operand", len(self.operands))
+            self.operands.append(operand)
+        return self._formulas[operand.primal]
+
+    def compute(self, j: int, op: Op, operands: list[_Value]) -> _Value | None:
+        """One operation: as a line if nothing is traced, else as a formula. None for ints that only `apply` can treat."""
+        if any(operand.formula is not None for operand in operands):
+            formulas = tuple([o.formula or self._constant(o) for o in operands])
+            return _Value("", "float", Formula(op.name, None, formulas))
+        on_ints = all(operand.kind == "int" for operand in operands)
+        texts = [operand.text for operand in operands]
+        kind = "float"
+        if len(texts) == 2 and op.name in INFIX:
+            expression = f"{texts[0]} {INFIX[op.name]} {texts[1]}"
+            kind = "int" if on_ints and op.name in EXACT_ON_INTS else "float"
+        elif op.name == "neg":
+            expression, kind = f"-{texts[0]}", operands[0].kind
+        elif on_ints and op.integers == "keep":
+            return None
+        else:
+            self.names[f"f{j}"] = fast_by_name(op.name)
+            expression = f"f{j}({', '.join(texts)})"
+        self.inactive.append(f"t{j}_ = {expression}")
+        if kind == "int":
+            self.inactive.append(f"if not INT_MIN <= t{j}_ <= INT_MAX: return MISS")
+        return _Value(f"t{j}_", kind)
+
+    def _constant(self, value: _Value) -> Formula:
+        """What isn't traced as a part of a formula: a number, or an operand."""
+        if value.text in self.names:
+            return Formula("number", self.names[value.text])
+        return self._operand(Operand(value.text))
+
+    def number(self, value: Any) -> _Value:
+        name = f"c{len(self.names)}"
+        self.names[name] = value
+        return _Value(name, type(value).__name__)
+
+    def function(self, span: Span, result: _Value) -> Callable[[list[Any]], Any]:
+        lines = list(self.head)
+        if result.formula is None:
+            lines += ["try:", *[f"    {line}" for line in self.inactive], f"{REFUSED}: return MISS", f"return {result.text}"]
+        else:
+            op = compound("expression", result.formula, len(self.operands))
+            active = tuple([k for k, operand in enumerate(self.operands) if operand.number])
+            site = self.names["active"] = Site(op, span).on(active)
+            site.scalar = True
+            lines += call_lines(self.names, op, self.operands, "return MISS", "return MISS", self.inactive)
+        source = "def hot(frame):\n" + "".join(f"    {line}\n" for line in lines)
+        exec(compile(source, "<fused expression>", "exec"), self.names)
+        hot: Callable[[list[Any]], Any] = self.names["hot"]
+        return hot
 
 
 def _write(ops: list[_Op], leaves: list[int], kinds: tuple[str, ...]) -> Callable[[list[Any]], Any] | None:
     """The function of an expression for operands of these kinds; None where an int result would need `apply`."""
-    names: dict[str, Any] = {"Variable": Variable, "MISS": _MISS, "INT_MIN": INT_MIN, "INT_MAX": INT_MAX}
-    lines: list[str] = []
-    values: list[_Value] = []
-    for k, (slot, kind) in enumerate(zip(leaves, kinds, strict=True)):
-        lines += [f"x{k} = frame[{slot}]", f"if type(x{k}) is Variable: x{k} = x{k}.box"]
-        if kind == "traced":
-            lines += [f"if type(x{k}) is not tuple: return MISS", f"p{k}, n{k}, o{k} = x{k}"]
-            lines.append(f"if type(p{k}) is not float: return MISS")
-            values.append(_Value(f"p{k}", "float", f"n{k}"))
-        else:
-            lines.append(f"if type(x{k}) is not {kind}: return MISS")
-            values.append(_Value(f"x{k}", kind))
+    writer = _Writer(leaves, kinds)
     results: list[_Value] = []
-    records: list[str] = []
-    lines.append("try:")
     for j, op in enumerate(ops):
-        operands = [_operand(names, kind, value, values, results) for kind, value in op.operands]
-        result = _compute(names, lines, j, op, operands)
+        operands = [
+            writer.number(value) if kind == "number" else (writer.values if kind == "leaf" else results)[value]
+            for kind, value in op.operands
+        ]
+        result = writer.compute(j, op.site.op, operands)
         if result is None:
             return None
-        active = tuple([k for k, operand in enumerate(operands) if operand.number])
-        if active:
-            names[f"s{j}"] = op.site.on(active)
-            numbers = [operands[k].number for k in active]
-            second = operands[1].text if len(operands) > 1 else "None"
-            records += [f"s{j}", numbers[0], numbers[1] if len(active) > 1 else "None", operands[0].text, second, result.text]
-            count = len(records) // STRIDE - 1
-            result = result._replace(number=f"number + {count}" if count else "number")
         results.append(result)
-    lines.append("except (ValueError, OverflowError, ZeroDivisionError): return MISS")
-    lines += _record(kinds, records, results[-1])
-    source = "def hot(frame):\n" + "".join(f"    {line}\n" for line in lines)
-    exec(compile(source, "<fused expression>", "exec"), names)
-    hot: Callable[[list[Any]], Any] = names["hot"]
-    return hot
-
-
-def _operand(names: dict[str, Any], kind: str, value: Any, leaves: list[_Value], results: list[_Value]) -> _Value:
-    if kind != "number":
-        found: _Value = (leaves if kind == "leaf" else results)[value]
-        return found
-    name = f"c{len(names)}"
-    names[name] = value
-    return _Value(name, type(value).__name__)
-
-
-def _compute(names: dict[str, Any], lines: list[str], j: int, op: _Op, operands: list[_Value]) -> _Value | None:
-    """The line that computes an operation; None for ints that only `apply` knows how to treat."""
-    name = op.site.op.name
-    on_ints = all(operand.kind == "int" for operand in operands)
-    texts = [operand.text for operand in operands]
-    kind = "float"
-    if len(texts) == 2 and name in INFIX:
-        expression = f"{texts[0]} {INFIX[name]} {texts[1]}"
-        kind = "int" if on_ints and name in EXACT_ON_INTS else "float"
-    elif name == "neg":
-        expression, kind = f"-{texts[0]}", operands[0].kind
-    elif on_ints and op.site.op.integers == "keep":
-        return None
-    else:
-        names[f"f{j}"] = FAST.get(name) or scalar_function(op.site.op)
-        expression = f"f{j}({', '.join(texts)})"
-    lines.append(f"    t{j} = {expression}")
-    if kind == "int":
-        lines.append(f"    if not INT_MIN <= t{j} <= INT_MAX: return MISS")
-    return _Value(f"t{j}", kind)
-
-
-def _record(kinds: tuple[str, ...], records: list[str], result: _Value) -> list[str]:
-    """The lines that append the records and return the result."""
-    if not records:
-        return [f"return {result.text}"]
-    traced = [k for k, kind in enumerate(kinds) if kind == "traced"]
-    lines = [
-        f"trace = o{traced[0]}.trace",
-        "segment = trace.segment",
-        f"if segment is None: return {result.text}",
-        "number = trace.number",
-        f"if number + {len(records) // STRIDE} > trace.limit: segment = trace.advance()",
-        *[f"if o{k} is not segment and o{k}.trace is not trace: return MISS" for k in traced[1:]],
-        *[f"if o{k} is not segment: segment.reads(o{k})" for k in traced],
-        f"trace.number = number + {len(records) // STRIDE}",
-        f"segment.records.extend(({', '.join(records)}))",
-    ]
-    return [*lines, f"return {result.text}, {result.number}, segment" if result.number else f"return {result.text}"]
+    return writer.function(ops[-1].site.span, results[-1])

@@ -15,6 +15,7 @@ from .formulas import array_pull, scalar_pull
 from .lanes import Lanes, with_rows
 from .rules import Language, Value, array_language
 from .run import Run
+from .scalar_calls import call_on_scalars
 from .tape import STRIDE, Blank, Segment, Site, primal
 from .windows import inputs_of
 
@@ -77,15 +78,10 @@ class Sweep:
                     owned.discard(number)
                     if number in self.outside:
                         continue
-                if type(g) is float and type(y) is float and site.narrow:
+                if type(g) is float and type(y) is float and (site.narrow or site.scalar):
                     pull = (None if repairs else site.pull) or _scalar_pull(self.run.backend, site, repairs)
-                    c = pull(g, y, a, b)
-                    if in1 is None:
-                        if in0 in cotangents:
-                            cotangents[in0] += c
-                        else:
-                            cotangents[in0] = c
-                    else:
+                    c = pull(g, y, a, b) if site.narrow else pull(g, y, *a)
+                    if in1 is not None:
                         c, d = c
                         if in0 in cotangents:
                             cotangents[in0] += c
@@ -95,6 +91,17 @@ class Sweep:
                             cotangents[in1] += d
                         else:
                             cotangents[in1] = d
+                    elif type(in0) is int:
+                        if in0 in cotangents:
+                            cotangents[in0] += c
+                        else:
+                            cotangents[in0] = c
+                    else:
+                        for n, d in zip(in0, c, strict=True):
+                            if n in cotangents:
+                                cotangents[n] += d
+                            else:
+                                cotangents[n] = d
                 elif site.narrow:
                     self._elementwise(site, (a, b)[: len(site.op.signature.operands)], inputs_of(in0, in1), g, y, number)
                 elif site.op.elementwise:
@@ -275,7 +282,7 @@ class Sweep:
         elif type(old) is Lanes:
             self.cotangents[n] = Lanes(old.array + c.array)
         elif self.recorded:
-            self.cotangents[n] = apply(self.run, self.site.derived(ADD), (old, c))
+            self.cotangents[n] = call_on_scalars(self.run, self.site.derived(ADD), old, c)
             self.owned.add(n)
         elif n in self.owned and shape_of(old) and old.dtype == c.dtype:
             old += c

@@ -7,9 +7,11 @@ from typing import Any
 from ..ops import OPS
 from .apply import apply
 from .backends import dtype_name, is_complex, shape_of
+from .compound import cotangent_op
 from .formulas import partial_formula
 from .plain_sweep import REAL, Sweep
 from .rules import replay
+from .scalar_calls import call_on_scalars
 from .tape import Blank, Segment, Site, primal
 from .windows import inputs_of
 
@@ -56,7 +58,10 @@ class RecordedSweep(Sweep):
         if partial.kind == "number" and partial.value == 1:
             c = g
         elif partial.kind == "number" and partial.value == -1:
-            c = apply(run, site.derived(NEG), (g,))
+            c = call_on_scalars(run, site.derived(NEG), g)
+        elif partial.kind != "number" and not any(is_complex(primal(v)) for v in (g, y, *operands)):
+            op, reads = cotangent_op(site.op, k)
+            c = call_on_scalars(run, site.derived(op), g, *[y if read == "result" else operands[int(read)] for read in reads])
         else:
             p = replay(run, site, partial, y, operands)
             if is_complex(primal(p)):

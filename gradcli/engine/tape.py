@@ -40,15 +40,20 @@ class Site:
     of        the op whose derivative this is, for records that a sweep makes; None for the program's own
     """
 
-    __slots__ = ("_complex", "_derived", "_on", "narrow", "of", "op", "operands", "pull", "reads", "span", "takes_complex")
+    __slots__ = (
+        "_complex", "_derived", "_on", "calls", "narrow", "of", "op", "operands", "pull", "reads", "scalar", "span",
+        "takes_complex",
+    )  # fmt: skip
 
     def __init__(self, op: Op, span: Span, operands: tuple[int, ...] = (), of: Op | None = None) -> None:
         self.op, self.span, self.operands, self.of = op, span, operands, of
         self.pull: Any = None  # the pullback on floats, set at the first sweep
+        self.calls: dict[tuple[bool, ...], Any] = {}  # its functions on floats (scalar_calls.py)
         self.reads: frozenset[int | str] | None = None  # what the rule reads: operands by index, and "result" (apply.py)
         self.narrow = op.elementwise and len(op.signature.operands) <= 2  # how its records are laid out: Note [Records]
         self._on: dict[tuple[int, ...], Site] = {}
         self._derived: dict[Op, Site] = {}
+        self.scalar = False  # whether its records hold nothing but floats, though they are wide
         self.takes_complex = False  # whether it gives floats of complex operands: `abs(z)`, `real(z)`
         self._complex: Site | None = None
 

@@ -1,4 +1,4 @@
-"""Hot expressions: one function does what the closures do, and records the same."""
+"""Hot expressions: one function does what the closures do, with one record."""
 
 from __future__ import annotations
 
@@ -33,7 +33,11 @@ def test_random_programs_give_the_same(program: Program, point: tuple[float, np.
             patch.setattr(fusion, "HOT", hot)
             evaluation = evaluate(program.source + 'g = grad(y, x, unconnected = "zero")\noutput y, g', {"x": x, "v": v})
         answers.append((evaluation.outputs, evaluation.gradients))
-    np.testing.assert_equal(answers[1], answers[0])
+    (hot_outputs, hot_gradients), (outputs, gradients) = answers[1], answers[0]
+    np.testing.assert_equal(hot_outputs["y"], outputs["y"])
+    np.testing.assert_allclose(hot_outputs["g"], outputs["g"], rtol=1e-12, atol=1e-300)
+    for name, expected in gradients.get("y", {}).items():
+        np.testing.assert_allclose(hot_gradients["y"][name], expected, rtol=1e-12, atol=1e-300)
 
 
 @pytest.mark.parametrize(
@@ -51,17 +55,17 @@ def test_random_programs_give_the_same(program: Program, point: tuple[float, np.
         "s = s + z * (x + i) - k * 2.0",
     ],
 )
-def test_loops_give_the_same_and_record_the_same(monkeypatch: pytest.MonkeyPatch, body: str) -> None:
+def test_loops_give_the_same_and_record_less(monkeypatch: pytest.MonkeyPatch, body: str) -> None:
     source = f"var x = 1.25; frozen k = 0.5; z = x; s = 0.3; for i in range(9) {{ {body} }}; y = s"
     records = []
     for hot in (NEVER, 1):
         monkeypatch.setattr(fusion, "HOT", hot)
         run, _ = executed(source)
         records.append(run.trace.number)
-    assert records[0] == records[1]
+    assert records[0] >= records[1]
     cold, warm = _in_both(monkeypatch, source)
     np.testing.assert_equal(warm.outputs, cold.outputs)
-    np.testing.assert_equal(warm.gradients, cold.gradients)
+    np.testing.assert_allclose(warm.gradients["y"]["x"], cold.gradients["y"]["x"], rtol=1e-13)
 
 
 def test_the_kinds_of_operands_may_change(monkeypatch: pytest.MonkeyPatch) -> None:

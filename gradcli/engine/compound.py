@@ -1,0 +1,149 @@
+"""Compound operations: elementwise ops that aren't in the table, made of formulas that are.
+
+A hot expression of a program is one (`fusion.py`), and so is what a derivative adds to an op: the cotangent of an operand
+and the tangent of a result are formulas of the partials. A compound op has its own partials, made by going back through
+its formula once, so it can be differentiated like any other, to any order; and everything that reads formulas (floats,
+arrays, the trace, duals) takes it as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from ..ops import OPS
+from ..ops.formula import Formula
+from ..ops.op import Op
+from .formulas import partial_formula
+
+ONE, ZERO = Formula("number", 1.0), Formula("number", 0.0)
+
+
+def compound(name: str, formula: Formula, n_operands: int, category: str = "arithmetic") -> Op:
+    """The op of a formula of `n_operands` operands."""
+    derivatives: list[Formula] = []
+
+    def partial_by(k: int) -> Callable[..., Formula]:
+        def partial(m: Any, y: Any, *operands: Any) -> Formula:
+            if not derivatives:
+                derivatives.extend(differentiate(formula, n_operands))
+            return derivatives[k]
+
+        return partial
+
+    return Op(
+        name,
+        ", ".join(f"x{k}" for k in range(n_operands)),
+        "An expression as one operation.",
+        category=category,
+        internal=True,
+        forward=lambda m, *operands: formula,
+        partials=tuple(partial_by(k) for k in range(n_operands)),
+        real_only=True,
+    )
+
+
+@cache
+def cotangent_op(op: Op, operand: int) -> tuple[Op, tuple[int | str, ...]]:
+    """The share of an operand in a cotangent, `g * partial`, as an op; and what it takes after `g`: operands of `op` by
+    index, and "result"."""
+    partial = partial_formula(op, operand)
+    reads = tuple(sorted(partial.reads(), key=str))
+    places: dict[int | str, Formula] = {read: Formula("operand", k + 1) for k, read in enumerate(reads)}
+    formula = strict_product(Formula("operand", 0), substitute(partial, places))
+    return compound(f"cotangent of {op.name}", formula, 1 + len(reads), op.category), reads
+
+
+@cache
+def tangent_op(op: Op, active: tuple[int, ...]) -> tuple[Op, tuple[int | str, ...]]:
+    """The tangent of an op whose operands `active` have one, as an op of these tangents and what stands second here:
+    operands of `op` by index, and "result"."""
+    partials = [partial_formula(op, k) for k in active]
+    reads = tuple(sorted(frozenset().union(*(p.reads() for p in partials)), key=str))
+    n = len(active)
+    places: dict[int | str, Formula] = {read: Formula("operand", n + k) for k, read in enumerate(reads)}
+    total = ZERO
+    for k, partial in enumerate(partials):
+        total = plus(total, _scaled("tangent_mul", Formula("operand", k), substitute(partial, places)))
+    return compound(f"tangent of {op.name}", total, n + len(reads), op.category), reads
+
+
+# ---- formulas of formulas --------------------------------------------------------------------------------------------
+
+
+def substitute(formula: Formula, places: dict[int | str, Formula]) -> Formula:
+    """The formula with other formulas in the place of its operands, by index, and of its "result"."""
+    made: dict[int, Formula] = {}
+    for node in formula:
+        if node.kind == "operand":
+            made[id(node)] = places[node.value]
+        elif node.kind == "result":
+            made[id(node)] = places["result"]
+        elif node.arguments:
+            made[id(node)] = Formula(node.kind, None, tuple([made[id(a)] for a in node.arguments]))
+        else:
+            made[id(node)] = node
+    return made[id(formula)]
+
+
+def differentiate(formula: Formula, n_operands: int) -> list[Formula]:
+    """The partials of a formula by its operands, which share what they have in common. In each product a cotangent of
+    exactly 0 makes 0, as in a sweep."""
+    cotangents: dict[int, Formula] = {id(formula): ONE}
+    found = [ZERO] * n_operands
+    for node in reversed(list(formula)):
+        g = cotangents.pop(id(node), None)
+        if g is None:
+            continue
+        if node.kind == "operand":
+            found[node.value] = plus(found[node.value], g)
+            continue
+        for argument, share in _shares(node, g):
+            if argument.kind != "number" and not (share.kind == "number" and share.value == 0):
+                old = cotangents.get(id(argument))
+                cotangents[id(argument)] = share if old is None else plus(old, share)
+    return found
+
+
+def _shares(node: Formula, g: Formula) -> list[tuple[Formula, Formula]]:
+    """The arguments of a node that a gradient passes to, with their shares of its cotangent."""
+    if node.kind == "where":
+        condition, a, b = node.arguments
+        return [(a, Formula("where", None, (condition, g, ZERO))), (b, Formula("where", None, (condition, ZERO, g)))]
+    if node.kind == "conj":  # of a real number
+        return [(node.arguments[0], g)]
+    if not node.arguments or not (op := OPS[node.kind]).differentiable or op.integers == "bool":
+        return []
+    places: dict[int | str, Formula] = {"result": node, **dict(enumerate(node.arguments))}
+    return [
+        (a, strict_product(g, substitute(partial_formula(op, k), places)))
+        for k, a in enumerate(node.arguments)
+        if a.kind != "number"
+    ]
+
+
+def strict_product(g: Formula, partial: Formula) -> Formula:
+    return _scaled("strict_mul", g, partial)
+
+
+def _scaled(kind: str, g: Formula, partial: Formula) -> Formula:
+    """`g * partial` by the product `kind`, without what needs no product."""
+    if partial.kind == "number" and not isinstance(partial.value, complex):
+        if partial.value == 0:
+            return ZERO
+        if partial.value == 1:
+            return g
+        if partial.value == -1:
+            return Formula("neg", None, (g,))
+    if g is ONE:
+        return partial
+    return Formula(kind, None, (g, partial))
+
+
+def plus(a: Formula, b: Formula) -> Formula:
+    if a is ZERO:
+        return b
+    if b is ZERO:
+        return a
+    return Formula("add", None, (a, b))
