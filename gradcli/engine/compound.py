@@ -69,6 +69,15 @@ def tangent_op(op: Op, active: tuple[int, ...]) -> tuple[Op, tuple[int | str, ..
     return compound(f"tangent of {op.name}", total, n + len(reads), op.category), reads
 
 
+def tangent_formula(formula: Formula, n_operands: int, active: list[int]) -> Formula:
+    """The tangent of a formula whose operands `active` have one; these tangents are operands from `n_operands` on."""
+    partials = differentiate(formula, n_operands)
+    total = ZERO
+    for position, k in enumerate(active):
+        total = plus(total, _scaled("tangent_mul", Formula("operand", n_operands + position), partials[k]))
+    return total
+
+
 # ---- formulas of formulas --------------------------------------------------------------------------------------------
 
 

@@ -113,12 +113,12 @@ def _apply(c: Compiler, node: program.Apply) -> Closure:
     if node.op.engine:
         return calls.compile_engine_call(c, node)
     if node.op.elementwise and not (c.slow or c.fusing):
-        found = plan(node)
+        found = plan(node, lambda part: compile_value(c, part))
         if found is not None:
             c.fusing = True  # its parts needn't be fused by themselves
             cold = _operation(c, node)
             c.fusing = False
-            return fuse(found, cold)
+            return fuse(found, cold, apply)
     return _operation(c, node)
 
 

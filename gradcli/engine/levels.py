@@ -77,6 +77,7 @@ class Recording:
         else:
             fresh = trace.leaf(value, None, self.origin)
             trace.main.watch.add(fresh[1])
+            trace.fresh[fresh[1]] = self.origin
         self.inputs.append(fresh)
         return fresh
 
@@ -101,6 +102,7 @@ class Recording:
             if fresh is not None and fresh[1] < 0:
                 trace.watched.discard(fresh[1])
                 trace.main.watch.discard(fresh[1])
+                trace.fresh.pop(fresh[1], None)
         if not (self.records or self.own or trace.keeps_all) and self._ranges() == self.ranges:
             trace.segment, trace.limit = self.before, self.limit
             trace.number = self.since

@@ -9,7 +9,7 @@ from .apply import apply
 from .backends import dtype_name, is_complex, shape_of
 from .compound import cotangent_op
 from .formulas import partial_formula
-from .plain_sweep import REAL, Sweep
+from .plain_sweep import ADD, REAL, Sweep
 from .rules import replay
 from .scalar_calls import call_on_scalars
 from .tape import Blank, Segment, Site, primal
@@ -39,6 +39,9 @@ class RecordedSweep(Sweep):
                         continue
                 self.site = site
                 numbers = inputs_of(in0, in1)
+                if type(y) is float and (site.narrow or site.scalar) and _is_float(g):
+                    self._through_scalar(site, (a, b) if site.narrow else a, numbers, g, y, number, segment)
+                    continue
                 operands = list((a, b)[: len(site.op.signature.operands)] if site.narrow else a)
                 if site.op.elementwise:
                     for k, n in zip(site.operands, numbers, strict=True):
@@ -50,6 +53,24 @@ class RecordedSweep(Sweep):
                             self.add(n, self._pull_recorded(site, k, g, result, operands))
                 else:
                     self.structural(site, operands, b, numbers, g, y, number, segment)
+
+    def _through_scalar(
+        self, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, y: float, number: int, segment: Segment
+    ) -> None:
+        """An operation on floats: a call for each operand, of its share of the cotangent."""
+        run, marked, cotangents = self.run, self.marked, self.cotangents
+        values: list[Any] = [*operands, (y, number, segment)]
+        for k, n in zip(site.operands, numbers, strict=True):
+            values[k] = (values[k], n, segment if n >= segment.first else segment.holder(n))
+        shares = site.shares
+        if shares is None:
+            shares = site.shares = [_share(site, k) for k in site.operands]
+        for (derived, reads), n in zip(shares, numbers, strict=True):
+            if marked is not None and n not in marked:
+                continue
+            c = g if derived is None else call_on_scalars(run, derived, g, *[values[read] for read in reads])
+            old = cotangents.get(n)
+            cotangents[n] = c if old is None else call_on_scalars(run, site.derived(ADD), old, c)
 
     def _pull_recorded(self, site: Site, k: int, g: Any, y: Any, operands: list[Any]) -> Any:
         run = self.run
@@ -75,3 +96,17 @@ class RecordedSweep(Sweep):
         if (dtype := dtype_name(like)) in CASTS and dtype_name(primal(c)) != dtype:
             c = apply(run, site.derived(CASTS[dtype]), (c,))
         return c
+
+
+def _is_float(value: Any) -> bool:
+    return type(value) is float or (type(value) is tuple and type(value[0]) is float)
+
+
+def _share(site: Site, k: int) -> tuple[Site | None, list[int]]:
+    """What gives the share of operand `k` in a cotangent, and what it takes after that: operands by index, the result as
+    -1. None where the cotangent is passed on as it is."""
+    partial = partial_formula(site.op, k)
+    if partial.kind == "number" and partial.value == 1:
+        return None, []
+    op, reads = cotangent_op(site.op, k)
+    return site.derived(op), [-1 if read == "result" else int(read) for read in reads]

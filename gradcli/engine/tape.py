@@ -41,7 +41,7 @@ class Site:
     """
 
     __slots__ = (
-        "_complex", "_derived", "_on", "calls", "narrow", "of", "op", "operands", "pull", "reads", "scalar", "span",
+        "_complex", "_derived", "_on", "calls", "narrow", "of", "op", "operands", "pull", "reads", "scalar", "shares", "span",
         "takes_complex",
     )  # fmt: skip
 
@@ -49,6 +49,7 @@ class Site:
         self.op, self.span, self.operands, self.of = op, span, operands, of
         self.pull: Any = None  # the pullback on floats, set at the first sweep
         self.calls: dict[tuple[bool, ...], Any] = {}  # its functions on floats (scalar_calls.py)
+        self.shares: list[Any] | None = None  # how a recorded sweep passes it on floats
         self.reads: frozenset[int | str] | None = None  # what the rule reads: operands by index, and "result" (apply.py)
         self.narrow = op.elementwise and len(op.signature.operands) <= 2  # how its records are laid out: Note [Records]
         self._on: dict[tuple[int, ...], Site] = {}
@@ -130,7 +131,7 @@ class Segment:
         if number >= self.first:
             return self
         if number < 0:
-            return self.trace.leaves
+            return self.trace.fresh.get(number, self.trace.leaves)
         return max((s for s in self.earlier if s.first <= number), key=lambda s: s.first)
 
     def calls_to(self, number: int) -> tuple[CallSite, ...]:
@@ -174,13 +175,15 @@ class Trace:
     """
 
     __slots__ = (
-        "below", "calls", "leaves", "level", "limit", "main", "number", "segment", "swept", "variables", "watched", "windows",
+        "below", "calls", "fresh", "leaves", "level", "limit", "main", "number", "segment", "swept", "variables", "watched",
+        "windows",
     )  # fmt: skip
     keeps_all = False
 
     def __init__(self, level: int = 0, below: Trace | None = None) -> None:
         self.level, self.below = level, below
         self.leaves = Leaf(self)
+        self.fresh: dict[int, Leaf] = {}  # where the arguments come from of functions that transforms are calling
         self.number = 0  # of the next record
         self.limit = SEGMENT_RECORDS  # the number at which the next segment begins
         self.segment: Segment | None = Segment(self, 0)

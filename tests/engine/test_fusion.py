@@ -37,7 +37,8 @@ def test_random_programs_give_the_same(program: Program, point: tuple[float, np.
     np.testing.assert_equal(hot_outputs["y"], outputs["y"])
     np.testing.assert_allclose(hot_outputs["g"], outputs["g"], rtol=1e-12, atol=1e-300)
     for name, expected in gradients.get("y", {}).items():
-        np.testing.assert_allclose(hot_gradients["y"][name], expected, rtol=1e-12, atol=1e-300)
+        if expected is not None:
+            np.testing.assert_allclose(hot_gradients["y"][name], expected, rtol=1e-12, atol=1e-300)
 
 
 @pytest.mark.parametrize(

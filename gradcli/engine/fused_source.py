@@ -1,0 +1,201 @@
+"""Writes the function of a fused expression (`fusion.py`), for operands of given kinds.
+
+Its source has invented names only; operands come from frames, numbers of the program as constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ..diagnostics import Span
+from ..ops.formula import Formula
+from ..ops.op import Op
+from .apply import apply
+from .backends import INT_MAX, INT_MIN
+from .boxes import Dual
+from .compound import compound, tangent_formula
+from .formulas import REFUSED, FormulaSource, fast_by_name
+from .scalar_calls import Operand, call_lines
+from .scalar_closures import EXACT_ON_INTS, INFIX
+from .tape import Site
+from .values import Variable
+
+MISS = object()  # what the function gives where its operands aren't of the kinds that it was written for
+
+
+class Leaf(NamedTuple):
+    """What an expression starts from: a "slot" or "cell" of the frame by index, or a "closure" of the frame."""
+
+    kind: str
+    value: Any
+
+
+class Operation(NamedTuple):
+    """An operation of the expression; an operand is ("leaf" | "op" | "number", index or value)."""
+
+    site: Site
+    operands: tuple[tuple[str, Any], ...]
+
+
+class Plan(NamedTuple):
+    """The operations of an expression that can be one function, operands first, and what they read."""
+
+    ops: list[Operation]
+    leaves: list[Leaf]
+
+
+def write(plan: Plan, kinds: tuple[str, ...]) -> Callable[..., Any] | None:
+    """The function, `(frame, *values of the closures among the leaves) -> value or MISS`, for leaves of these kinds (as
+    `fusion._kind` has them); None where an int result would need `apply`, or kinds don't go together."""
+    if "boxed" in kinds or {"dual", "traced"} <= set(kinds):
+        kinds = tuple([kind if kind in ("float", "int") else "boxed" for kind in kinds])
+    writer = _Writer(plan.leaves, kinds)
+    results: list[_Value] = []
+    for j, op in enumerate(plan.ops):
+        operands = [
+            writer.number(value) if kind == "number" else (writer.values if kind == "leaf" else results)[value]
+            for kind, value in op.operands
+        ]
+        result = writer.compute(j, op.site.op, operands)
+        if result is None:
+            return None
+        results.append(result)
+    return writer.function(plan.ops[-1].site.span, results[-1])
+
+
+class _Value(NamedTuple):
+    """An operand or result in the source: an expression of its kind, "float" or "int"; or, where it depends on a boxed
+    leaf, the formula of it, of the operands of the whole."""
+
+    text: str
+    kind: str
+    formula: Formula | None = None
+
+
+class _Writer:
+    """Collects the source, operation by operation."""
+
+    def __init__(self, leaves: list[Leaf], kinds: tuple[str, ...]) -> None:
+        self.names: dict[str, Any] = {"Variable": Variable, "Dual": Dual, "apply": apply, "MISS": MISS}
+        self.names.update(INT_MIN=INT_MIN, INT_MAX=INT_MAX)
+        self.kinds = kinds
+        self.head: list[str] = []  # what brings the leaves into locals
+        self.inactive: list[str] = []  # what computes the operations on what isn't boxed
+        self.operands: list[Operand] = []
+        self.values: list[_Value] = []
+        self.given = [f"v{k}_" for k, leaf in enumerate(leaves) if leaf.kind == "closure"]
+        self._formulas: dict[str, Formula] = {}  # of the operands, by the text of their primals
+        for k, (leaf, kind) in enumerate(zip(leaves, kinds, strict=True)):
+            if leaf.kind != "closure":
+                self.head.append(f"v{k}_ = frame[{leaf.value}]" + ("[0]" if leaf.kind == "cell" else ""))
+                self.head.append(f"if type(v{k}_) is Variable: v{k}_ = v{k}_.box")
+            self.values.append(self._leaf(f"v{k}_", k, kind))
+
+    def _leaf(self, name: str, k: int, kind: str) -> _Value:
+        if kind in ("float", "int"):
+            self.head.append(f"if type({name}) is not {kind}: return MISS")
+            return _Value(name, kind)
+        if kind == "traced":
+            self.head += [f"if type({name}) is not tuple: return MISS", f"p{k}_, n{k}_, o{k}_ = {name}"]
+            self.head.append(f"if type(p{k}_) is not float: return MISS")
+            operand = Operand(f"p{k}_", f"n{k}_", f"o{k}_")
+        elif kind == "dual":
+            self.head.append(f"if type({name}) is not Dual: return MISS")
+            self.head.append(f"p{k}_ = {name}.primal; d{k}_ = {name}.tangent")
+            self.head.append(f"if type(p{k}_) is not float or type(d{k}_) is not float: return MISS")
+            operand = Operand(f"p{k}_", f"d{k}_", name)
+        else:
+            self.head.append(f"if type({name}) is not tuple and type({name}) is not Dual: return MISS")
+            operand = Operand(name, name)
+        return _Value("", "float", self._operand(operand))
+
+    def _operand(self, operand: Operand) -> Formula:
+        if operand.primal not in self._formulas:
+            self._formulas[operand.primal] = Formula("operand", len(self.operands))
+            self.operands.append(operand)
+        return self._formulas[operand.primal]
+
+    def number(self, value: Any) -> _Value:
+        name = f"c{len(self.names)}_"
+        self.names[name] = value
+        return _Value(name, type(value).__name__)
+
+    def compute(self, j: int, op: Op, operands: list[_Value]) -> _Value | None:
+        """One operation: as a line if nothing is boxed, else as a formula. None for ints that only `apply` can treat."""
+        if any(operand.formula is not None for operand in operands):
+            formulas = tuple([o.formula or self._constant(o) for o in operands])
+            return _Value("", "float", Formula(op.name, None, formulas))
+        on_ints = all(operand.kind == "int" for operand in operands)
+        texts = [operand.text for operand in operands]
+        kind = "float"
+        if len(texts) == 2 and op.name in INFIX:
+            expression = f"{texts[0]} {INFIX[op.name]} {texts[1]}"
+            kind = "int" if on_ints and op.name in EXACT_ON_INTS else "float"
+        elif op.name == "neg":
+            expression, kind = f"-{texts[0]}", operands[0].kind
+        elif on_ints and op.integers == "keep":
+            return None
+        else:
+            self.names[f"f{j}_"] = fast_by_name(op.name)
+            expression = f"f{j}_({', '.join(texts)})"
+        self.inactive.append(f"t{j}_ = {expression}")
+        if kind == "int":
+            self.inactive.append(f"if not INT_MIN <= t{j}_ <= INT_MAX: return MISS")
+        return _Value(f"t{j}_", kind)
+
+    def _constant(self, value: _Value) -> Formula:
+        """What isn't boxed as a part of a formula: a number, or an operand."""
+        if value.text in self.names:
+            return Formula("number", self.names[value.text])
+        return self._operand(Operand(value.text))
+
+    def function(self, span: Span, result: _Value) -> Callable[..., Any]:
+        lines = list(self.head)
+        if result.formula is None:
+            lines += ["try:", *[f"    {line}" for line in self.inactive], f"{REFUSED}: return MISS", f"return {result.text}"]
+        elif "dual" in self.kinds:
+            lines += self._with_tangent(result.formula)
+        else:
+            op = compound("expression", result.formula, len(self.operands))
+            site = Site(op, span)
+            if "boxed" in self.kinds:
+                self.names["site"] = site
+                lines += ["try:", "    pass", *[f"    {line}" for line in self.inactive], f"{REFUSED}: return MISS"]
+                values = ", ".join([operand.primal for operand in self.operands])
+                lines.append(f"return apply(frame[0], site, ({values},))")
+            else:
+                active = tuple([k for k, operand in enumerate(self.operands) if operand.number])
+                active_site = self.names["active"] = site.on(active)
+                active_site.scalar = True
+                lines += call_lines(self.names, op, self.operands, "return MISS", "return MISS", self.inactive)
+        parameters = ", ".join(["frame", *self.given])
+        source = f"def hot({parameters}):\n" + "".join(f"    {line}\n" for line in lines)
+        exec(compile(source, "<fused expression>", "exec"), self.names)
+        hot: Callable[..., Any] = self.names["hot"]
+        return hot
+
+    def _with_tangent(self, formula: Formula) -> list[str]:
+        """The lines that compute a value and its tangent, of duals of one level."""
+        source = FormulaSource(arrays=False, fast=True)
+        duals = [k for k, operand in enumerate(self.operands) if operand.number]
+        for k, operand in enumerate(self.operands):
+            source.lines.append(f"x{k} = {operand.primal}")
+        n = len(self.operands)
+        for position, k in enumerate(duals):
+            source.lines.append(f"x{n + position} = {self.operands[k].number}")
+        value = source.value(formula)
+        source.lines.append(f"y = {value}")
+        tangent = source.value(tangent_formula(formula, n, duals))
+        self.names.update(source.found(fast_by_name))
+        first, *others = [self.operands[k].origin for k in duals]
+        return [
+            f"level = {first}.level",
+            "if level <= frame[0].paused: return MISS",
+            *[f"if {other}.level != level: return MISS" for other in others],
+            "try:",
+            *[f"    {line}" for line in (*self.inactive, *source.lines, f"t = {tangent}")],
+            f"{REFUSED}: return MISS",
+            "if t - t != 0.0: return MISS",  # where the products must be the strict ones
+            "return Dual(y, t, level)",
+        ]
