@@ -25,7 +25,7 @@ _SCALARS = frozenset((float, int, bool))
 _INTEGERS = frozenset((int, bool))
 _BOXES = frozenset((tuple, Dual))
 _NO_OPTIONS: Mapping[str, Any] = {}
-STACK, PART = OPS["stack"], OPS["part"]
+STACK, PART, WHERE = OPS["stack"], OPS["part"], OPS["where"]
 
 
 def apply(run: Run, site: Site, operands: tuple[Any, ...], options: Mapping[str, Any] = _NO_OPTIONS) -> Any:
@@ -312,7 +312,7 @@ def structural(run: Run, site: Site, primals: list[Any], options: Mapping[str, A
                 *map(shape_of, primals), **{k: v for k, v in options.items() if k not in ("dtype", "generator")}
             )
             run.verify_allocation(8 * count(tuple(shape)), f"an array of shape {show_shape(tuple(shape))}", site.span)
-        if run.backend is not CPU:  # whose functions on arrays take no numbers
+        if run.backend is not CPU and op is not WHERE:  # other functions on whole arrays take no numbers there
             primals = [run.backend.scalar(p) if is_scalar(p) else p for p in primals]
         y = op.compute(xp, *primals, **options)  # type: ignore[misc]
         if op.integers == "keep" and getattr(y, "dtype", None) is not None and y.dtype.kind == "i":

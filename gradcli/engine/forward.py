@@ -114,6 +114,8 @@ def _structural(
     run: Run, site: Site, active: tuple[int, ...], primals: list[Any], tangents: list[Any], y: Any, options: Any
 ) -> Any:
     op = site.op
+    if not all(op.moves_with(k) for k in active):
+        run.fail("E317", f"`{op.name}` has no gradient registered", site.span, help="use it on a detached value")
     options = {"index": options} if type(options) is tuple else options
     parts = y.items if type(y) is List else [y]
     given = [tangents[k] for k in active]

@@ -1,9 +1,10 @@
-"""What structural entries share: checked forms of axes and shapes, and the small steps that reverse rules are made of."""
+"""What structural entries share: checked forms of axes and shapes, and the small steps that rules are made of."""
 
 from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Callable
 from typing import Any
 
 from .op import OpError
@@ -84,12 +85,18 @@ def inverse(indices: list[int]) -> list[int]:
     return sorted(range(len(indices)), key=indices.__getitem__)
 
 
-# ---- steps of reverse rules ------------------------------------------------------------------------------------------
+# ---- steps of rules --------------------------------------------------------------------------------------------------
 
 
 def conj(m: Any, value: Any) -> Any:
     """The conjugate, which costs nothing for real values."""
     return m.conj(value) if str(value.dtype).startswith("complex") else value
+
+
+def real_as(m: Any, value: Any, y: Any) -> Any:
+    """The real part of a tangent that belongs to a real result."""
+    is_complex, of_real = str(value.dtype).startswith("complex"), not str(y.dtype).startswith("complex")
+    return m.real(value) if is_complex and of_real else value
 
 
 def fit(m: Any, g: Any, x: Any) -> Any:
@@ -103,6 +110,19 @@ def spread(m: Any, g: Any, x: Any, axis: Any, keepdims: bool) -> Any:
     if not keepdims and axis is not None:
         g = m.reshape(g, shape=kept_shape(shape, all_axes(axis, shape)))
     return g if g.shape == shape else m.broadcast_to(g, shape=shape)
+
+
+def by_slope(slope: Callable[..., Any]) -> dict[str, Any]:
+    """Both rules of a reduction, from its slope `(m, y, x, **options)`: how much the result moves with each element."""
+
+    def back(m: Any, g: Any, y: Any, x: Any, axis: Any, keepdims: bool, **options: Any) -> Any:
+        return spread(m, g, x, axis, keepdims) * slope(m, y, x, axis=axis, keepdims=keepdims, **options)
+
+    def forward(m: Any, t: Any, y: Any, x: Any, axis: Any, keepdims: bool, **options: Any) -> Any:
+        weights = conj(m, slope(m, y, x, axis=axis, keepdims=keepdims, **options))
+        return real_as(m, m.sum(m.tangent_mul(t[0], weights), axis=axis, keepdims=keepdims), y)
+
+    return {"vjp": (back,), "jvp": forward}
 
 
 def reshaped(m: Any, g: Any, shape: Shape) -> Any:

@@ -10,7 +10,7 @@ import pytest
 
 from gradcli.engine.tape import primal
 
-from .sweeps import Session
+from .sweeps import Session, tangent
 
 Z = np.array([0.3 + 0.8j, -1.2 + 0.4j, 2.0 - 0.7j])
 C = 0.6 - 1.1j
@@ -54,5 +54,10 @@ def test_gradient_by_a_complex_operand(name: str) -> None:
             expected[k] += unit * (up - down) / 2e-6
     session, y = total(Z)
     np.testing.assert_allclose(primal(session.gradients(y)[0]), expected, rtol=1e-7, atol=1e-8)
+    for k in range(3):
+        for unit in (1, 1j):
+            session = Session()
+            along = tangent(FUNCTIONS[name](session.m, session.dual(Z, unit * np.eye(3)[k])))
+            np.testing.assert_allclose(np.sum(along), np.real(np.conj(expected[k]) * unit), rtol=1e-7, atol=1e-8)
     recorded = total(Z)
     np.testing.assert_allclose(primal(recorded[0].gradients(recorded[1], recorded=True)[0]), expected, rtol=1e-7, atol=1e-8)
