@@ -320,8 +320,7 @@ def structural(run: Run, site: Site, primals: list[Any], options: Mapping[str, A
             exact = run.backend.exact
             verify_integers(run, site, y, estimate, lambda: op.compute(CPU.xp, *map(exact, primals), **options))  # type: ignore[misc]
     except OpError as error:
-        code = "E304" if op.category == "linear algebra" else "E320"
-        run.fail(code, error.message, site.span, error.label, error.help)
+        refuse(run, site, error)
     except MemoryError:
         run.fail("E405", f"`{op.name}` ran out of memory", site.span, help="make the arrays smaller")
     except (ValueError, TypeError, IndexError, OverflowError, ZeroDivisionError) as error:
@@ -332,6 +331,13 @@ def structural(run: Run, site: Site, primals: list[Any], options: Mapping[str, A
     if run.settings.dtype == "float32" and op.integers == "float" and op.category != "casting" and dtype_name(y) == "float64":
         y = y.astype("float32") if all(map(_is_integer, primals)) else y  # as `mean` of ints: floats are the run's
     return run.backend.settle(y)
+
+
+def refuse(run: Run, site: Site, error: OpError) -> NoReturn:
+    """Reports what the op of `site` can't do with its operands; inside a derivative, whose that is."""
+    code = "E304" if site.op.category == "linear algebra" else "E320"
+    message = error.message if site.of is None else f"{error.message}, in the derivative of `{site.of.name}`"
+    run.fail(code, message, site.span, error.label, error.help)
 
 
 def _operand_shapes(primals: list[Any]) -> str:

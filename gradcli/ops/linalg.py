@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from .op import Op, OpError
-from .rules import Shape, broadcast_shape, conj, fit, reshaped, whole
+from .rules import Shape, adjoint, broadcast_shape, conj, fit, reshaped, whole
 
 
 def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
@@ -15,11 +15,6 @@ def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
 
 def _product(name: str, params: str, summary: str, **facts: Any) -> Op:
     return _op(name, params, summary, integers="keep", multilinear=True, **facts)
-
-
-def _adjoint(m: Any, a: Any) -> Any:
-    """The conjugate transpose of the last two axes."""
-    return m.swapaxes(conj(m, a), axis1=-1, axis2=-2)
 
 
 # ---- matmul ----------------------------------------------------------------------------------------------------------
@@ -73,7 +68,7 @@ def _as_matrices(m: Any, g: Any, a: Any, b: Any) -> Any:
 def _matmul_back_left(m: Any, g: Any, y: Any, a: Any, b: Any) -> Any:
     if a.ndim == 1 and b.ndim == 1:
         return g * conj(m, b)
-    rows = m.reshape(conj(m, b), shape=[1, b.size]) if b.ndim == 1 else _adjoint(m, b)
+    rows = m.reshape(conj(m, b), shape=[1, b.size]) if b.ndim == 1 else adjoint(m, b)
     back = m.matmul(_as_matrices(m, g, a, b), rows)
     if a.ndim > 1:
         return fit(m, back, a)
@@ -85,9 +80,9 @@ def _matmul_back_right(m: Any, g: Any, y: Any, a: Any, b: Any) -> Any:
         return g * conj(m, a)
     if b.ndim <= 2 and a.ndim > 2:  # one product instead of a batch of them and a sum
         rows = m.reshape(a, shape=[-1, a.shape[-1]]) if a.size else m.reshape(a, shape=[math.prod(a.shape[:-1]), a.shape[-1]])
-        back = m.matmul(_adjoint(m, rows), m.reshape(g, shape=[rows.shape[0], *(b.shape[1:])]))
+        back = m.matmul(adjoint(m, rows), m.reshape(g, shape=[rows.shape[0], *(b.shape[1:])]))
         return reshaped(m, back, b.shape)
-    columns = m.reshape(conj(m, a), shape=[a.size, 1]) if a.ndim == 1 else _adjoint(m, a)
+    columns = m.reshape(conj(m, a), shape=[a.size, 1]) if a.ndim == 1 else adjoint(m, a)
     if b.ndim == 1:
         return m.matmul(columns, g)
     return fit(m, m.matmul(columns, _as_matrices(m, g, a, b)), b)

@@ -88,15 +88,23 @@ def inverse(indices: list[int]) -> list[int]:
 # ---- steps of rules --------------------------------------------------------------------------------------------------
 
 
+def is_complex(value: Any) -> bool:
+    return str(value.dtype).startswith("complex")
+
+
 def conj(m: Any, value: Any) -> Any:
     """The conjugate, which costs nothing for real values."""
-    return m.conj(value) if str(value.dtype).startswith("complex") else value
+    return m.conj(value) if is_complex(value) else value
+
+
+def adjoint(m: Any, x: Any) -> Any:
+    """The conjugate transpose of the last two axes."""
+    return m.swapaxes(conj(m, x), axis1=-1, axis2=-2)
 
 
 def real_as(m: Any, value: Any, y: Any) -> Any:
     """The real part of a tangent that belongs to a real result."""
-    is_complex, of_real = str(value.dtype).startswith("complex"), not str(y.dtype).startswith("complex")
-    return m.real(value) if is_complex and of_real else value
+    return m.real(value) if is_complex(value) and not is_complex(y) else value
 
 
 def fit(m: Any, g: Any, x: Any) -> Any:
@@ -112,15 +120,20 @@ def spread(m: Any, g: Any, x: Any, axis: Any, keepdims: bool) -> Any:
     return g if g.shape == shape else m.broadcast_to(g, shape=shape)
 
 
-def by_slope(slope: Callable[..., Any]) -> dict[str, Any]:
-    """Both rules of a reduction, from its slope `(m, y, x, **options)`: how much the result moves with each element."""
+def by_slope(slope: Callable[..., Any], **fixed: Any) -> dict[str, Any]:
+    """Both rules of a reduction, from its slope `(m, y, x, **options)`: how much the result moves with each element.
 
-    def back(m: Any, g: Any, y: Any, x: Any, axis: Any, keepdims: bool, **options: Any) -> Any:
-        return spread(m, g, x, axis, keepdims) * slope(m, y, x, axis=axis, keepdims=keepdims, **options)
+    `fixed` are options that aren't the op's own: the `axis` or `keepdims` of one that has none.
+    """
 
-    def forward(m: Any, t: Any, y: Any, x: Any, axis: Any, keepdims: bool, **options: Any) -> Any:
-        weights = conj(m, slope(m, y, x, axis=axis, keepdims=keepdims, **options))
-        return real_as(m, m.sum(m.tangent_mul(t[0], weights), axis=axis, keepdims=keepdims), y)
+    def back(m: Any, g: Any, y: Any, x: Any, **options: Any) -> Any:
+        options |= fixed
+        return spread(m, g, x, options["axis"], options["keepdims"]) * slope(m, y, x, **options)
+
+    def forward(m: Any, t: Any, y: Any, x: Any, **options: Any) -> Any:
+        options |= fixed
+        product = m.tangent_mul(t[0], conj(m, slope(m, y, x, **options)))
+        return real_as(m, m.sum(product, axis=options["axis"], keepdims=options["keepdims"]), y)
 
     return {"vjp": (back,), "jvp": forward}
 

@@ -227,16 +227,29 @@ def test_inputs_are_moved_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert type(evaluation.gradients["s"]["w"]) is np.ndarray
 
 
-@pytest.mark.parametrize("statement", ["y = x[[0, 3]]", "y = x[3]", "a = x; a[[0, 3]] = 1.0", "y = x[:, 0]", "y = x[[true]]"])
-def test_an_index_out_of_range_is_an_error_there_too(statement: str) -> None:
-    program = gradcli.load(source=f"const x = [1.0, 2.0, 3.0]\n{statement.replace('; ', chr(10))}")
+def failures(source: str) -> list[Any]:
+    """The diagnostics on the CPU and on the device."""
+    program = gradcli.load(source=source.replace("; ", "\n"))
     messages = []
     for name in ("cpu", "cuda"):
         with pytest.raises(GradcliError) as caught:
             program.with_options(device=name).run()
         messages.append(caught.value.diagnostics)
-    assert messages[0] == messages[1]
-    assert messages[0][0].code == "E303"
+    return messages
+
+
+@pytest.mark.parametrize("statement", ["y = x[[0, 3]]", "y = x[3]", "a = x; a[[0, 3]] = 1.0", "y = x[:, 0]", "y = x[[true]]"])
+def test_an_index_out_of_range_is_an_error_there_too(statement: str) -> None:
+    here, there = failures(f"const x = [1.0, 2.0, 3.0]; {statement}")
+    assert here == there
+    assert here[0].code == "E303"
+
+
+@pytest.mark.parametrize("call", ["inv(x)", "solve(x, ones(2))", "solve_triangular(0 * x, ones(2))", "cholesky(-x)", "logdet(x)"])
+def test_a_matrix_that_has_none_is_an_error_there_too(call: str) -> None:
+    here, there = failures(f"var x = [[1.0, 2.0], [2.0, 4.0]]; y = sum({call})")
+    assert here == there
+    assert here[0].code == "E304"
 
 
 # ---- without a device ------------------------------------------------------------------------------------------------
