@@ -77,9 +77,10 @@ _RUN_TIME = {
         "x = [1.0, 2.0]\ny = x[2]",
     ),
     "E304": Code(
-        "shapes of matrices don't fit",
-        "A product needs equal inner dimensions; inverses, determinants and decompositions need square matrices.",
-        "The message shows both shapes; a transpose (`x.T`) or a `reshape` is often what is missing.",
+        "a matrix doesn't fit",
+        "A product needs equal inner dimensions; inverses, determinants and linear systems need square matrices, and, but for "
+        "determinants, none that is singular; `cholesky` needs a positive definite one.",
+        "The message shows the shapes or the matrix; a transpose (`x.T`) or a `reshape` is often what is missing.",
         "y = ones([3, 2]) @ ones([3])",
     ),
     "E305": Code(

@@ -25,7 +25,7 @@ _SCALARS = frozenset((float, int, bool))
 _INTEGERS = frozenset((int, bool))
 _BOXES = frozenset((tuple, Dual))
 _NO_OPTIONS: Mapping[str, Any] = {}
-STACK, PART = OPS["stack"], OPS["part"]
+STACK, PART, WHERE = OPS["stack"], OPS["part"], OPS["where"]
 
 
 def apply(run: Run, site: Site, operands: tuple[Any, ...], options: Mapping[str, Any] = _NO_OPTIONS) -> Any:
@@ -312,7 +312,7 @@ def structural(run: Run, site: Site, primals: list[Any], options: Mapping[str, A
                 *map(shape_of, primals), **{k: v for k, v in options.items() if k not in ("dtype", "generator")}
             )
             run.verify_allocation(8 * count(tuple(shape)), f"an array of shape {show_shape(tuple(shape))}", site.span)
-        if run.backend is not CPU:  # whose functions on arrays take no numbers
+        if run.backend is not CPU and op is not WHERE:  # other functions on whole arrays take no numbers there
             primals = [run.backend.scalar(p) if is_scalar(p) else p for p in primals]
         y = op.compute(xp, *primals, **options)  # type: ignore[misc]
         if op.integers == "keep" and getattr(y, "dtype", None) is not None and y.dtype.kind == "i":
@@ -320,8 +320,7 @@ def structural(run: Run, site: Site, primals: list[Any], options: Mapping[str, A
             exact = run.backend.exact
             verify_integers(run, site, y, estimate, lambda: op.compute(CPU.xp, *map(exact, primals), **options))  # type: ignore[misc]
     except OpError as error:
-        code = "E304" if op.category == "linear algebra" else "E320"
-        run.fail(code, error.message, site.span, error.label, error.help)
+        refuse(run, site, error)
     except MemoryError:
         run.fail("E405", f"`{op.name}` ran out of memory", site.span, help="make the arrays smaller")
     except (ValueError, TypeError, IndexError, OverflowError, ZeroDivisionError) as error:
@@ -332,6 +331,13 @@ def structural(run: Run, site: Site, primals: list[Any], options: Mapping[str, A
     if run.settings.dtype == "float32" and op.integers == "float" and op.category != "casting" and dtype_name(y) == "float64":
         y = y.astype("float32") if all(map(_is_integer, primals)) else y  # as `mean` of ints: floats are the run's
     return run.backend.settle(y)
+
+
+def refuse(run: Run, site: Site, error: OpError) -> NoReturn:
+    """Reports what the op of `site` can't do with its operands; inside a derivative, whose that is."""
+    code = "E304" if site.op.category == "linear algebra" else "E320"
+    message = error.message if site.of is None else f"{error.message}, in the derivative of `{site.of.name}`"
+    run.fail(code, message, site.span, error.label, error.help)
 
 
 def _operand_shapes(primals: list[Any]) -> str:

@@ -174,6 +174,7 @@ def backend_for(device: str) -> Backend:
     if number >= count:
         raise GradcliError(Diagnostic("E501", f"no device `{device}`: there are {count}", help="devices count from `cuda:0`"))
     cupy.cuda.Device(number).use()
+    importlib.import_module("cupyx").seterr(linalg="raise")  # else a singular matrix has an inverse, of anything
     return Backend("cuda", "cupy", "cupyx.scipy.special", chunk=0)
 
 

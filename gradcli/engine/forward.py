@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..ops import OPS
+from ..ops.op import OpError
 from ..ops.tangent import push as push_structural
-from .apply import apply
+from .apply import apply, refuse
 from .backends import dtype_name, is_complex, is_inexact, shape_of
 from .boxes import UNBOXED, Dual, level_of, primal
 from .compound import tangent_op
@@ -114,6 +115,8 @@ def _structural(
     run: Run, site: Site, active: tuple[int, ...], primals: list[Any], tangents: list[Any], y: Any, options: Any
 ) -> Any:
     op = site.op
+    if not all(op.moves_with(k) for k in active):
+        run.fail("E317", f"`{op.name}` has no gradient registered", site.span, help="use it on a detached value")
     options = {"index": options} if type(options) is tuple else options
     parts = y.items if type(y) is List else [y]
     given = [tangents[k] for k in active]
@@ -122,7 +125,10 @@ def _structural(
         m: Any = array_language(backend, run.settings.dtype)
         operands = [backend.operand(v) for v in primals]
         along = [None if t is None else backend.operand(t) for t in tangents]
-        t = push_structural(m, op, along, parts if type(y) is List else backend.operand(y), operands, options)
+        try:
+            t = push_structural(m, op, along, parts if type(y) is List else backend.operand(y), operands, options)
+        except OpError as error:
+            refuse(run, site.derived(op), error)
         if type(y) is List:
             return [_fit(run, backend.settle(a), b) for a, b in zip(t, parts, strict=True)]
         return _fit(run, backend.settle(t), y)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..ops.op import OpError
+from .apply import refuse
 from .plain_sweep import Sweep
 from .recorded_sweep import RecordedSweep
 from .run import Run
@@ -29,7 +31,7 @@ def sweep(
     `window` is the tape that is asked; the main tape if it is None. `since` is for sources that nothing but the records
     from that number on can depend on, whatever the windows. A number that isn't in the result is unconnected.
     `recorded` goes through `apply`; else cotangents are primals.
-    Raises GradcliError (E317) where an operation on the way has no gradient registered.
+    Raises GradcliError (E317) where an operation on the way has no gradient registered, or has none at this point.
     """
     if not wanted or not seeds:
         return {}
@@ -62,8 +64,11 @@ def _pass(segments: list[Segment], seeds: list[tuple[Traced, Any]], pass_: Sweep
     for target, cotangent in seeds:
         if marked is None or target[1] in marked:
             pass_.add(target[1], cotangent)
-    for segment in segments:
-        pass_.through(segment)
+    try:
+        for segment in segments:
+            pass_.through(segment)
+    except OpError as error:  # a rule on arrays that calls an op which isn't defined everywhere, as `inv`
+        refuse(pass_.run, pass_.site.derived(pass_.site.op), error)
     for number in wanted:  # leaves are never passed, so theirs are still waiting
         if number in pass_.cotangents and (marked is None or number in marked):
             pass_.found[number] = pass_.cotangents[number]

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from ..ops import OPS
 from ..ops.formula import Formula
 from .apply import apply
 from .backends import Backend, dtype_name, shape_of
-from .formulas import array_function
+from .formulas import array_function, tangent_product
 from .run import Run
 from .tape import Site, primal
 from .values import List
+
+TANGENT_MUL = OPS["tangent_mul"]
 
 
 class Value:
@@ -57,7 +59,7 @@ class Value:
 
 
 def _operator(name: str, swapped: bool = False) -> Callable[[Value, Any], Value]:
-    def method(self: Value, other: Any) -> Value:
+    def method(self: Value, other: Any) -> Any:
         return self.m.call(name, (other, self) if swapped else (self, other))
 
     return method
@@ -83,8 +85,8 @@ class Language:
     def __init__(self, run: Run, site: Site) -> None:
         self.run, self.site = run, site
 
-    def call(self, name: str, arguments: tuple[Any, ...], options: dict[str, Any] | None = None) -> Value:
-        """The op `name` on values; options that aren't given have their defaults."""
+    def call(self, name: str, arguments: tuple[Any, ...], options: dict[str, Any] | None = None) -> Any:
+        """The op `name` on values; options that aren't given have their defaults. A list for an op of several results."""
         op = OPS[name]
         operands = tuple([_unwrap(a) for a in arguments])
         given = {p.name: p.default for p in op.signature.options if not p.required}
@@ -93,9 +95,10 @@ class Language:
             operands += tuple([p.default for p in op.signature.operands[len(operands) :]])
         if options:
             given.update(options)
-        return Value(apply(self.run, self.site.derived(op), operands, given), self)
+        y = apply(self.run, self.site.derived(op), operands, given)
+        return [Value(part, self) for part in y.items] if type(y) is List else Value(y, self)
 
-    def __getattr__(self, name: str) -> Callable[..., Value]:
+    def __getattr__(self, name: str) -> Callable[..., Any]:
         return lambda *arguments, **options: self.call(name, arguments, options)
 
 
@@ -118,6 +121,8 @@ class ArrayLanguage:
 
     def _function(self, name: str) -> Callable[..., Any]:
         op = OPS[name]
+        if op is TANGENT_MUL:
+            return partial(tangent_product, self._backend.xp)
         if op.elementwise:
             return array_function(self._backend, op)
         defaults = {p.name: p.default for p in op.signature.options if not p.required}

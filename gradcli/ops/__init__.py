@@ -9,7 +9,9 @@ from . import (
     arithmetic,
     creation,
     derivative,
+    determinants,
     elementary,
+    factorisations,
     indexing,
     learning,
     linalg,
@@ -19,6 +21,7 @@ from . import (
     reduction,
     shape,
     special,
+    systems,
 )
 from .op import Op
 
@@ -32,6 +35,9 @@ _MODULES = (
     shape,
     picking,
     linalg,
+    systems,
+    determinants,
+    factorisations,
     creation,
     random,
     indexing,

@@ -38,7 +38,7 @@ def _number(name: str, value: Any, what: str) -> Any:
 
 def _full_dtype(value: Any, dtype: str) -> Any:
     """The dtype of an array full of `value`: its own, the run's where it is a float."""
-    return dtype if isinstance(value, float) else None
+    return dtype if isinstance(value, float) or str(getattr(value, "dtype", "")) == "float64" else None
 
 
 def _eye(xp: Any, n: Any, m: Any, k: Any, dtype: str) -> Any:
@@ -76,6 +76,12 @@ def _linspace(xp: Any, start: Any, stop: Any, num: Any, dtype: str) -> Any:
     return xp.linspace(start, stop, *sizes("linspace", whole("linspace", num, "num")), dtype=dtype)
 
 
+def _form(xp: Any, x: Any) -> tuple[Shape, Any]:
+    """Shape and dtype, which a record keeps even of an operand whose values it doesn't."""
+    x = x if hasattr(x, "dtype") else xp.asarray(x)
+    return x.shape, x.dtype
+
+
 # ---- casting ---------------------------------------------------------------------------------------------------------
 
 
@@ -105,7 +111,7 @@ OPS = [
             compute=lambda xp, shape, dtype: xp.zeros(sizes("zeros", shape), dtype=dtype)),
     _making("ones", "; shape", "An array of ones.", differentiable=False, result_shape=lambda shape: sizes("ones", shape),
             compute=lambda xp, shape, dtype: xp.ones(sizes("ones", shape), dtype=dtype)),
-    _making("full", "shape: value", "An array full of a value.",
+    _making("full", "shape: value", "An array full of a value.", linear=True,
             result_shape=lambda value, shape: sizes("full", shape), vjp=(
             lambda m, g, y, value, shape: m.sum_to(g, shape=value.shape),),
             compute=lambda xp, value, shape, dtype: xp.full(sizes("full", shape), value, dtype=_full_dtype(value, dtype))),
@@ -117,14 +123,17 @@ OPS = [
             differentiable=False, compute=_linspace,
             result_shape=lambda start, stop, num: sizes("linspace", whole("linspace", num, "num"))),
     _making("zeros_like", "x", "Zeros in the shape of x.", differentiable=False,
-            compute=lambda xp, x, **run: xp.zeros_like(xp.asarray(x))),
+            compute=lambda xp, x, **run: xp.zeros(*_form(xp, x))),
     _making("ones_like", "x", "Ones in the shape of x.", differentiable=False,
-            compute=lambda xp, x, **run: xp.ones_like(xp.asarray(x))),
+            compute=lambda xp, x, **run: xp.ones(*_form(xp, x))),
 
     _casting("cast", "x; dtype", "x as another type of number, given by its name.", compute=_cast, aliases=("astype",),
+             linear=True, vjp=(_cast_back,)),
+    _casting("float32", "x", "x as a float of 32 bits.", compute=_to("float32"), linear=True,
              vjp=(_cast_back,)),
-    _casting("float32", "x", "x as a float of 32 bits.", compute=_to("float32"), vjp=(_cast_back,)),
-    _casting("float64", "x", "x as a float of 64 bits.", compute=_to("float64"), vjp=(_cast_back,)),
-    _casting("complex128", "x", "x as a complex number.", compute=_to("complex128"), vjp=(_cast_back,)),
+    _casting("float64", "x", "x as a float of 64 bits.", compute=_to("float64"), linear=True,
+             vjp=(_cast_back,)),
+    _casting("complex128", "x", "x as a complex number.", compute=_to("complex128"), linear=True,
+             vjp=(_cast_back,)),
     _casting("int64", "x", "x as an int, rounded towards 0.", compute=_to("int64"), differentiable=False),
 ]  # fmt: skip

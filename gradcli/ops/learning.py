@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from .op import Op, OpError
-from .rules import all_axes, spread, whole
+from .rules import all_axes, by_slope, whole
 
 INF = math.inf
 REAL = (-INF, INF)
@@ -42,6 +42,10 @@ def _softmax(xp: Any, x: Any, axis: Any) -> Any:
     weights = xp.exp(shifted)
     total = xp.sum(weights, axis=axes, keepdims=True)
     return weights / xp.where(total == 0, xp.ones_like(total), total)
+
+
+def _softmax_forward(m: Any, t: Any, y: Any, x: Any, axis: Any) -> Any:
+    return m.tangent_mul(t[0] - m.sum(m.tangent_mul(t[0], y), axis=axis, keepdims=True), y)
 
 
 def _log_softmax(xp: Any, x: Any, axis: Any) -> Any:
@@ -106,6 +110,20 @@ def _cross_entropy_back(m: Any, g: Any, y: Any, logits: Any, labels: Any) -> Any
     return each * (m.softmax(logits, axis=-1) * m.sum(labels, axis=-1, keepdims=True) - labels)
 
 
+def _cross_entropy_forward(m: Any, t: Any, y: Any, logits: Any, labels: Any) -> Any:
+    by_logits, by_labels = t
+    along = None if by_labels is None else -m.sum(m.tangent_mul(by_labels, m.log_softmax(logits, axis=-1)), axis=-1)
+    if by_logits is None:
+        return along
+    weights = m.softmax(logits, axis=-1)
+    if _by_number(logits, labels):
+        chosen = m.gather(by_logits, m.expand_dims(labels, axis=-1), axis=-1)
+        return m.sum(m.tangent_mul(by_logits, weights), axis=-1) - m.squeeze(chosen, axis=-1)
+    slope = weights * m.sum(labels, axis=-1, keepdims=True) - labels
+    total = m.sum(m.tangent_mul(by_logits, slope), axis=-1)
+    return total if along is None else total + along
+
+
 def _cross_entropy_back_labels(m: Any, g: Any, y: Any, logits: Any, labels: Any) -> Any:
     return -(m.expand_dims(g, axis=-1) * m.log_softmax(logits, axis=-1))
 
@@ -131,14 +149,15 @@ OPS = [
         forward=lambda m, x: m.maximum(x, 0.0) + m.log1p(m.exp(-m.abs(x))), partials=(lambda m, y, x: m.sigmoid(x),)),
 
     _op("softmax", "x; axis=-1", "exp(x), scaled to sum to 1 along the axis.", compute=_softmax, saves=("result",), vjp=(
-        lambda m, g, y, x, axis: y * (g - m.sum(g * y, axis=axis, keepdims=True)),)),
+        lambda m, g, y, x, axis: y * (g - m.sum(g * y, axis=axis, keepdims=True)),), jvp=_softmax_forward),
     _op("log_softmax", "x; axis=-1", "log(softmax(x)), without underflow.", compute=_log_softmax, saves=("result",), vjp=(
-        lambda m, g, y, x, axis: g - m.exp(y) * m.sum(g, axis=axis, keepdims=True),)),
+        lambda m, g, y, x, axis: g - m.exp(y) * m.sum(g, axis=axis, keepdims=True),),
+        jvp=lambda m, t, y, x, axis: t[0] - m.sum(m.tangent_mul(t[0], m.exp(y)), axis=axis, keepdims=True)),
     _op("logsumexp", "x; axis=none, keepdims=false", "log(sum(exp(x))), without overflow.", compute=_logsumexp, saves=("x",),
-        note="derivative 0 where all elements are -inf", vjp=(
-        lambda m, g, y, x, axis, keepdims: spread(m, g, x, axis, keepdims) * m.softmax(x, axis=axis),)),
+        note="derivative 0 where all elements are -inf",
+        **by_slope(lambda m, y, x, axis, keepdims: m.softmax(x, axis=axis))),
     _op("cross_entropy", "logits, labels", "-log(softmax(logits)) of the right class, for each row.", compute=_cross_entropy,
-        saves=("logits", "labels"), vjp=(_cross_entropy_back, _cross_entropy_back_labels)),
+        saves=("logits", "labels"), vjp=(_cross_entropy_back, _cross_entropy_back_labels), jvp=_cross_entropy_forward),
     # Among those that make arrays, so that the engine tells it the run's dtype.
     Op("one_hot", "labels; classes", "1 at the place of each label, 0 at the other classes.", category="making",
        compute=_one_hot, differentiable=False, result_shape=lambda labels, classes: (*labels, _class_count(classes))),

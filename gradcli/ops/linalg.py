@@ -6,16 +6,15 @@ import math
 from typing import Any
 
 from .op import Op, OpError
-from .rules import Shape, broadcast_shape, conj, fit, reshaped, whole
+from .rules import Shape, adjoint, broadcast_shape, conj, fit, reshaped, whole
 
 
 def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
     return Op(name, params, summary, category="linear algebra", **facts)
 
 
-def _adjoint(m: Any, a: Any) -> Any:
-    """The conjugate transpose of the last two axes."""
-    return m.swapaxes(conj(m, a), axis1=-1, axis2=-2)
+def _product(name: str, params: str, summary: str, **facts: Any) -> Op:
+    return _op(name, params, summary, integers="keep", multilinear=True, **facts)
 
 
 # ---- matmul ----------------------------------------------------------------------------------------------------------
@@ -69,7 +68,7 @@ def _as_matrices(m: Any, g: Any, a: Any, b: Any) -> Any:
 def _matmul_back_left(m: Any, g: Any, y: Any, a: Any, b: Any) -> Any:
     if a.ndim == 1 and b.ndim == 1:
         return g * conj(m, b)
-    rows = m.reshape(conj(m, b), shape=[1, b.size]) if b.ndim == 1 else _adjoint(m, b)
+    rows = m.reshape(conj(m, b), shape=[1, b.size]) if b.ndim == 1 else adjoint(m, b)
     back = m.matmul(_as_matrices(m, g, a, b), rows)
     if a.ndim > 1:
         return fit(m, back, a)
@@ -81,9 +80,9 @@ def _matmul_back_right(m: Any, g: Any, y: Any, a: Any, b: Any) -> Any:
         return g * conj(m, a)
     if b.ndim <= 2 and a.ndim > 2:  # one product instead of a batch of them and a sum
         rows = m.reshape(a, shape=[-1, a.shape[-1]]) if a.size else m.reshape(a, shape=[math.prod(a.shape[:-1]), a.shape[-1]])
-        back = m.matmul(_adjoint(m, rows), m.reshape(g, shape=[rows.shape[0], *(b.shape[1:])]))
+        back = m.matmul(adjoint(m, rows), m.reshape(g, shape=[rows.shape[0], *(b.shape[1:])]))
         return reshaped(m, back, b.shape)
-    columns = m.reshape(conj(m, a), shape=[a.size, 1]) if a.ndim == 1 else _adjoint(m, a)
+    columns = m.reshape(conj(m, a), shape=[a.size, 1]) if a.ndim == 1 else adjoint(m, a)
     if b.ndim == 1:
         return m.matmul(columns, g)
     return fit(m, m.matmul(columns, _as_matrices(m, g, a, b)), b)
@@ -314,24 +313,24 @@ def _diagonal_places(term: str, labels: str, sizes: dict[str, int]) -> list[int]
 
 
 OPS = [
-    _op("matmul", "a, b", "The matrix product; leading axes are batch axes.", infix="@", compute=_matmul, integers="keep",
+    _product("matmul", "a, b", "The matrix product; leading axes are batch axes.", infix="@", compute=_matmul,
         result_shape=_matmul_shape, saves=("a", "b"), vjp=(_matmul_back_left, _matmul_back_right)),
-    _op("dot", "a, b", "The dot product, of the last axis of a and the last but one of b, as in NumPy.", compute=_dot,
-        integers="keep", aliases=("vdot",), result_shape=_dot_shape, saves=("a", "b"), vjp=(_dot_back_left, _dot_back_right)),
-    _op("inner", "a, b", "The products summed along the last axis of both.", compute=_inner, integers="keep",
+    _product("dot", "a, b", "The dot product, of the last axis of a and the last but one of b, as in NumPy.", compute=_dot,
+        aliases=("vdot",), result_shape=_dot_shape, saves=("a", "b"), vjp=(_dot_back_left, _dot_back_right)),
+    _product("inner", "a, b", "The products summed along the last axis of both.", compute=_inner,
         result_shape=_inner_shape, saves=("a", "b"), vjp=(_inner_rule(left=True), _inner_rule(left=False))),
-    _op("outer", "a, b", "Every element of a times every element of b.", integers="keep", saves=("a", "b"),
+    _product("outer", "a, b", "Every element of a times every element of b.", saves=("a", "b"),
         compute=lambda xp, a, b: xp.outer(xp.asarray(a), xp.asarray(b)),
         result_shape=lambda a, b: (math.prod(a), math.prod(b)), vjp=(_outer_back_left, _outer_back_right)),
-    _op("cross", "a, b", "The cross product of vectors of 3 elements along the last axis.", compute=_cross, integers="keep",
+    _product("cross", "a, b", "The cross product of vectors of 3 elements along the last axis.", compute=_cross,
         saves=("a", "b"), result_shape=lambda a, b: broadcast_shape("cross", a, b), vjp=(
         lambda m, g, y, a, b: fit(m, m.cross(conj(m, b), g), a),
         lambda m, g, y, a, b: fit(m, m.cross(g, conj(m, a)), b))),
-    _op("kron", "a, b", "The Kronecker product: a block b for each element of a.", integers="keep", saves=("a", "b"),
+    _product("kron", "a, b", "The Kronecker product: a block b for each element of a.", saves=("a", "b"),
         compute=lambda xp, a, b: xp.kron(xp.asarray(a), xp.asarray(b)), result_shape=_kron_shape,
         vjp=(_kron_back_left, _kron_back_right)),
     _op("trace", "x; offset=0", "The sum of the diagonal of the last two axes.", compute=_trace, integers="keep",
-        vjp=(_trace_back,)),
-    _op("einsum", "subscripts: *arrays", 'A sum of products by labels: "ij,jk->ik" is the matrix product.', compute=_einsum,
-        integers="keep", result_shape=_einsum_shape, saves=("arrays",), vjp=_einsum_back),
+        linear=True, vjp=(_trace_back,)),
+    _product("einsum", "subscripts: *arrays", 'A sum of products by labels: "ij,jk->ik" is the matrix product.', compute=_einsum,
+        result_shape=_einsum_shape, saves=("arrays",), vjp=_einsum_back),
 ]  # fmt: skip

@@ -15,6 +15,11 @@ Three kinds of entry:
   `(m, g, y, k, *operands, **options)`. An op of one operand that reads a small part of it has `accumulate` instead,
   `(m, total, g, y, x, **options)`: the operand's cotangent so far, a buffer that nobody else holds, with this one's
   share added in place. Rules see operands with Python's operators, `.shape`, `.ndim`, `.size`, `.dtype`.
+  Forward mode reads one of three (`tangent.py`). `linear`: the op is linear in all its operands jointly, but for those
+  without a rule (indices, conditions), so that it takes tangents as it takes values. `multilinear`: it is linear in each
+  operand. `jvp`: one function, `(m, t, y, *operands, **options) -> tangent`, where `t` lists the operands' tangents, None
+  for an operand without one; an op of several results returns a list. It reads no more values than `vjp` (see `saves`), has
+  the same conventions at kinks, and its products are strict: 0 where the tangent or the partial is (`m.tangent_mul`).
 - *engine*: the function needs the interpreter itself (`grad`, `range`, `append`); the table holds its signature and
   its text, the engine its implementation.
 """
@@ -190,7 +195,10 @@ class Op:
     compute: Callable[..., Any] | None = None
     vjp: Sequence[Callable[..., Any]] | Callable[..., Any] | None = None
     accumulate: Callable[..., Any] | None = None  # instead of `vjp`, see there
-    saves: tuple[str, ...] = ()  # operands (by name) and "result" whose values `vjp` reads; the others keep their shape only
+    linear: bool = False
+    multilinear: bool = False
+    jvp: Callable[..., Any] | None = None
+    saves: tuple[str, ...] = ()  # operands (by name) and "result" whose values the rules read; the others keep their shape only
     result_shape: Callable[..., tuple[int, ...]] | None = None  # (*operand shapes, **options); where it can outgrow its operands
     # engine
     engine: bool = False
@@ -217,6 +225,12 @@ class Op:
     @property
     def elementwise(self) -> bool:
         return self.compute is None and not self.engine
+
+    def moves_with(self, k: int) -> bool:
+        """Whether a structural op has a derivative by operand `k`: by indices and conditions there is none."""
+        if self.vjp is None or callable(self.vjp):
+            return self.differentiable
+        return self.vjp[k] is not None
 
     def __repr__(self) -> str:
         return f"<Op {self.name}({self.signature.text})>"

@@ -30,6 +30,11 @@ def _sort_back(m: Any, g: Any, y: Any, x: Any, axis: Any) -> Any:
     return reshaped(m, m.ungather(g, order, axis=0 if axis is None else axis, shape=shape), x.shape)
 
 
+def _sort_forward(m: Any, t: Any, y: Any, x: Any, axis: Any) -> Any:
+    along = m.reshape(t[0], shape=[-1]) if axis is None else t[0]
+    return m.gather(along, m.argsort(x, axis=axis), axis=0 if axis is None else axis)
+
+
 def _indices(xp: Any, name: str, indices: Any, n: int) -> Any:
     """Indices as an int array within `n`, negative ones counted from the end."""
     indices = xp.asarray(indices)
@@ -110,21 +115,21 @@ def _scatter_add_back(m: Any, g: Any, y: Any, x: Any, indices: Any, values: Any)
 
 OPS = [
     _op("sort", "x; axis=-1", "The elements in ascending order.", compute=_sort, saves=("x",),
-        note="equal elements keep their order", vjp=(_sort_back,)),
+        note="equal elements keep their order", vjp=(_sort_back,), jvp=_sort_forward),
     _op("argsort", "x; axis=-1", "The positions that sort the elements; equal ones keep their order.", compute=_argsort,
         differentiable=False),
     _op("take", "x, indices; axis=none", "The elements at the indices along an axis; of all in one line without one.",
-        compute=_take, saves=("indices",), result_shape=_take_shape, vjp=(_take_back, None)),
+        compute=_take, saves=("indices",), linear=True, result_shape=_take_shape, vjp=(_take_back, None)),
     _op("gather", "x, indices; axis=-1", "One element along the axis for each index.", compute=_gather, saves=("indices",),
-        aliases=("take_along_axis",), result_shape=lambda x, indices, axis: indices, vjp=(
+        linear=True, aliases=("take_along_axis",), result_shape=lambda x, indices, axis: indices, vjp=(
         lambda m, g, y, x, indices, axis: m.ungather(g, indices, axis=axis, shape=x.shape), None)),
     _op("scatter_add", "x, indices, values", "x with the values added at the indices along the first axis.",
-        compute=_scatter_add, saves=("indices",), vjp=(
+        compute=_scatter_add, saves=("indices",), linear=True, vjp=(
         lambda m, g, y, x, indices, values: g, None, _scatter_add_back)),
     _op("untake", "g, indices; axis, shape", "What belongs to elements taken, added up where they came from.", internal=True,
-        compute=_untake, saves=("indices",), vjp=(
+        compute=_untake, saves=("indices",), linear=True, vjp=(
         lambda m, t, y, g, indices, axis, shape: m.take(t, indices, axis=axis), None)),
     _op("ungather", "g, indices; axis, shape", "What belongs to elements gathered, added up where they came from.",
-        internal=True, compute=_ungather, saves=("indices",), vjp=(
+        internal=True, compute=_ungather, saves=("indices",), linear=True, vjp=(
         lambda m, t, y, g, indices, axis, shape: m.gather(t, indices, axis=axis), None)),
 ]  # fmt: skip

@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from .op import Op, OpError
-from .rules import Shape, all_axes, conj, inverse, kept_shape, one_axis, ratio, reshaped, spread
+from .rules import Shape, all_axes, by_slope, conj, inverse, kept_shape, one_axis, ratio, real_as, reshaped, spread
 
 _OVER = "x; axis=none, keepdims=false"
 
@@ -62,13 +62,13 @@ def _deviation(m: Any, x: Any, axis: Any, ddof: Any) -> Any:
     return (x - m.mean(x, axis=axis, keepdims=True)) * ratio(1.0, _count(x.shape, axis) - ddof)
 
 
-def _var_back(m: Any, g: Any, y: Any, x: Any, axis: Any, ddof: Any, keepdims: bool) -> Any:
-    return spread(m, g, x, axis, keepdims) * (2.0 * _deviation(m, x, axis, ddof))
+def _var_slope(m: Any, y: Any, x: Any, axis: Any, ddof: Any, keepdims: bool) -> Any:
+    return 2.0 * _deviation(m, x, axis, ddof)
 
 
-def _std_back(m: Any, g: Any, y: Any, x: Any, axis: Any, ddof: Any, keepdims: bool) -> Any:
+def _std_slope(m: Any, y: Any, x: Any, axis: Any, ddof: Any, keepdims: bool) -> Any:
     y = spread(m, y, x, axis, keepdims)
-    return spread(m, g, x, axis, keepdims) * m.where(y == 0, 0.0, _deviation(m, x, axis, ddof) / y)
+    return m.where(y == 0, 0.0, _deviation(m, x, axis, ddof) / y)
 
 
 # ---- extremes --------------------------------------------------------------------------------------------------------
@@ -83,10 +83,20 @@ def _extreme(name: str) -> Any:
     return compute
 
 
-def _extreme_back(m: Any, g: Any, y: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+def _chosen(m: Any, y: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any, Any]:
+    """Which elements are the extreme, and how many share it, as floats."""
     chosen = x == spread(m, y, x, axis, keepdims)
-    ties = m.count_nonzero(chosen, axis=axis, keepdims=keepdims)
+    return chosen, m.cast(m.count_nonzero(chosen, axis=axis, keepdims=keepdims), dtype=str(x.dtype))
+
+
+def _extreme_back(m: Any, g: Any, y: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+    chosen, ties = _chosen(m, y, x, axis, keepdims)
     return m.where(chosen, spread(m, g / ties, x, axis, keepdims), 0.0)
+
+
+def _extreme_forward(m: Any, t: Any, y: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+    chosen, ties = _chosen(m, y, x, axis, keepdims)
+    return m.sum(m.where(chosen, t[0], 0.0), axis=axis, keepdims=keepdims) / ties
 
 
 def _position(name: str) -> Any:
@@ -134,10 +144,8 @@ def _product_of_others(m: Any, x: Any, axis: Any) -> Any:
     return m.transpose(others, axes=inverse(order)) if order != sorted(order) else others
 
 
-def _prod_back(m: Any, g: Any, y: Any, x: Any, axis: Any, keepdims: bool) -> Any:
-    if not x.ndim:
-        return g
-    return spread(m, g, x, axis, keepdims) * conj(m, _product_of_others(m, x, axis))
+def _prod_slope(m: Any, y: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+    return conj(m, _product_of_others(m, x, axis)) if x.ndim else m.ones_like(x)
 
 
 def _running(name: str) -> Any:
@@ -153,18 +161,28 @@ def _cumsum_back(m: Any, g: Any, y: Any, x: Any, axis: Any) -> Any:
     return reshaped(m, m.flip(m.cumsum(m.flip(g, axis=axis), axis=axis), axis=axis), x.shape)
 
 
+def _lines(m: Any, x: Any, axis: Any) -> Any:
+    """`x` with the axis that something runs along last; all elements in one line for None."""
+    return m.reshape(x, shape=[-1]) if not x.ndim or axis is None else m.moveaxis(x, source=axis, destination=-1)
+
+
+def _products_before(m: Any, lines: Any) -> Any:
+    return m.cumprod(m.shift(lines, by=1, fill=1.0), axis=-1)
+
+
 def _cumprod_back(m: Any, g: Any, y: Any, x: Any, axis: Any) -> Any:
     """With b_i the product before i and r_i = g_i + x_{i+1} r_{i+1}, the cotangent of x_i is b_i r_i."""
-    if not x.ndim or axis is None:
-        lines = m.reshape(x, shape=[-1])
-    else:
-        lines = m.moveaxis(x, source=axis, destination=-1)
-        g = m.moveaxis(g, source=axis, destination=-1)
-    lines = conj(m, lines)
-    before = m.cumprod(m.shift(lines, by=1, fill=1.0), axis=-1)
+    lines, g = conj(m, _lines(m, x, axis)), _lines(m, g, axis)
     after = m.flip(m.recurrence(m.shift(m.flip(lines, axis=-1), by=1, fill=0.0), m.flip(g, axis=-1)), axis=-1)
-    back = before * after
+    back = _products_before(m, lines) * after
     return reshaped(m, back, x.shape) if not x.ndim or axis is None else m.moveaxis(back, source=-1, destination=axis)
+
+
+def _cumprod_forward(m: Any, t: Any, y: Any, x: Any, axis: Any) -> Any:
+    """The tangent of y_i = x_i y_{i-1} is t_i y_{i-1} and x_i times the one before it."""
+    lines = _lines(m, x, axis)
+    along = m.recurrence(lines, m.tangent_mul(_lines(m, t[0], axis), _products_before(m, lines)))
+    return along if not x.ndim or axis is None else m.moveaxis(along, source=-1, destination=axis)
 
 
 def _shift(xp: Any, x: Any, by: int, fill: float) -> Any:
@@ -193,6 +211,14 @@ def _recurrence_term_back(m: Any, g: Any, a: Any) -> Any:
 
 def _recurrence_factor_back(m: Any, g: Any, y: Any, a: Any, b: Any) -> Any:
     return _recurrence_term_back(m, g, a) * conj(m, m.shift(y, by=1, fill=0.0))
+
+
+def _recurrence_forward(m: Any, t: Any, y: Any, a: Any, b: Any) -> Any:
+    by_factor, by_term = t
+    if by_factor is None:
+        return m.recurrence(a, by_term)
+    terms = m.tangent_mul(by_factor, m.shift(y, by=1, fill=0.0))
+    return m.recurrence(a, terms if by_term is None else terms + by_term)
 
 
 # ---- norms -----------------------------------------------------------------------------------------------------------
@@ -225,42 +251,61 @@ def _norm(xp: Any, x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     return xp.sqrt(total) if p == 2 else total ** (1 / p)
 
 
-def _norm_back(m: Any, g: Any, y: Any, x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
+def _direction(m: Any, x: Any) -> Any:
+    return conj(m, m.sign(conj(m, x)))
+
+
+def _norm_slope(m: Any, y: Any, x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     p = _order(ord)
-    direction = conj(m, m.sign(conj(m, x)))
-    if math.isinf(p):
-        return _extreme_back(m, g, y, m.abs(x), axis, keepdims) * direction
-    g, y = spread(m, g, x, axis, keepdims), spread(m, y, x, axis, keepdims)
     if p == 1:
-        return g * direction
-    slope = x / y if p == 2 else direction * (m.abs(x) / y) ** (p - 1.0)
-    return g * m.where(y == 0, 0.0, slope)
+        return _direction(m, x)
+    y = spread(m, y, x, axis, keepdims)
+    return m.where(y == 0, 0.0, x / y if p == 2 else _direction(m, x) * (m.abs(x) / y) ** (p - 1.0))
+
+
+_norm_rules = by_slope(_norm_slope)
+
+
+def _norm_back(m: Any, g: Any, y: Any, x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
+    if math.isinf(_order(ord)):
+        return _extreme_back(m, g, y, m.abs(x), axis, keepdims) * _direction(m, x)
+    return _norm_rules["vjp"][0](m, g, y, x, ord=ord, axis=axis, keepdims=keepdims)
+
+
+def _norm_forward(m: Any, t: Any, y: Any, x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
+    if math.isinf(_order(ord)):
+        lengths = real_as(m, m.tangent_mul(t[0], conj(m, _direction(m, x))), y)
+        return _extreme_forward(m, [lengths], y, m.abs(x), axis, keepdims)
+    return _norm_rules["jvp"](m, t, y, x, ord=ord, axis=axis, keepdims=keepdims)
 
 
 OPS = [
     # ---- sums and means --------------------------------------------------------------------------------------------
-    _op("sum", _OVER, "The sum of the elements.", compute=_along("sum"), integers="keep", vjp=(
+    _op("sum", _OVER, "The sum of the elements.", compute=_along("sum"), integers="keep", linear=True, vjp=(
         lambda m, g, y, x, axis, keepdims: spread(m, g, x, axis, keepdims),)),
-    _op("mean", _OVER, "The mean of the elements.", compute=_along("mean"), aliases=("average",), vjp=(_mean_back,)),
+    _op("mean", _OVER, "The mean of the elements.", compute=_along("mean"), aliases=("average",), linear=True,
+        vjp=(_mean_back,)),
     _op("var", "x; axis=none, ddof=0, keepdims=false", "The variance, divided by n - ddof.", compute=_moment("var"),
-        saves=("x",), vjp=(_var_back,)),
+        saves=("x",), **by_slope(_var_slope)),
     _op("std", "x; axis=none, ddof=0, keepdims=false", "The standard deviation, by n - ddof.", compute=_moment("std"),
-        saves=("x", "result"), note="derivative 0 for a constant", vjp=(_std_back,)),
+        saves=("x", "result"), note="derivative 0 for a constant", **by_slope(_std_slope)),
     _op("norm", "x; ord=2, axis=none, keepdims=false", "The vector norm of the elements along the axes, without overflow.",
-        compute=_norm, saves=("x", "result"), note="derivative 0 at the zero vector", vjp=(_norm_back,)),
+        compute=_norm, saves=("x", "result"), note="derivative 0 at the zero vector", vjp=(_norm_back,),
+        jvp=_norm_forward),
 
     # ---- extremes --------------------------------------------------------------------------------------------------
     _op("min", "x; *, axis=none, keepdims=false", "The smallest element.", compute=_extreme("min"),
         aliases=("amin", "nanmin"), saves=("x", "result"), note="ties share the derivative equally", vjp=(_extreme_back,),
-        hint="the smaller of two values is `minimum(a, b)`"),
+        jvp=_extreme_forward, hint="the smaller of two values is `minimum(a, b)`"),
     _op("max", "x; *, axis=none, keepdims=false", "The largest element.", compute=_extreme("max"),
         aliases=("amax", "nanmax"), saves=("x", "result"), note="ties share the derivative equally", vjp=(_extreme_back,),
-        hint="the larger of two values is `maximum(a, b)`"),
+        jvp=_extreme_forward, hint="the larger of two values is `maximum(a, b)`"),
     _op("median", _OVER, "The middle element, or the mean of the two middle ones.", compute=_extreme("median"),
-        saves=("x",), note="ties share the derivative equally", vjp=(
-        lambda m, g, y, x, axis, keepdims: spread(m, g, x, axis, keepdims) * m.median_weights(x, axis=axis),)),
+        saves=("x",), note="ties share the derivative equally",
+        **by_slope(lambda m, y, x, axis, keepdims: m.median_weights(x, axis=axis))),
     _op("median_weights", "x; axis=none", "How much each element counts in the median.", internal=True,
-        compute=_median_weights, vjp=(lambda m, g, y, x, axis: m.broadcast_to(0.0, shape=x.shape),)),
+        compute=_median_weights, vjp=(lambda m, g, y, x, axis: m.zeros_like(x),),
+        jvp=lambda m, t, y, x, axis: m.zeros_like(y)),
     _op("argmin", _OVER, "The position of the smallest element, the first of equal ones.", compute=_position("argmin"),
         differentiable=False),
     _op("argmax", _OVER, "The position of the largest element, the first of equal ones.", compute=_position("argmax"),
@@ -271,15 +316,16 @@ OPS = [
 
     # ---- products and running values -------------------------------------------------------------------------------
     _op("prod", _OVER, "The product of the elements.", compute=_along("prod"), integers="keep", aliases=("product",),
-        saves=("x",), vjp=(_prod_back,)),
+        saves=("x",), **by_slope(_prod_slope)),
     _op("cumsum", "x; axis=none", "The sums of the elements up to each; all in one line without an axis.",
-        compute=_running("cumsum"), integers="keep", vjp=(_cumsum_back,)),
+        compute=_running("cumsum"), integers="keep", linear=True, vjp=(_cumsum_back,)),
     _op("cumprod", "x; axis=none", "The products of the elements up to each; all in one line without an axis.",
-        compute=_running("cumprod"), integers="keep", saves=("x",), vjp=(_cumprod_back,)),
+        compute=_running("cumprod"), integers="keep", saves=("x",), vjp=(_cumprod_back,), jvp=_cumprod_forward),
     _op("shift", "x; by, fill", "The elements moved one place along the last axis.", internal=True, compute=_shift, vjp=(
-        lambda m, g, y, x, by, fill: m.shift(g, by=-by, fill=0.0),)),
+        lambda m, g, y, x, by, fill: m.shift(g, by=-by, fill=0.0),),
+        jvp=lambda m, t, y, x, by, fill: m.shift(t[0], by=by, fill=0.0)),
     _op("recurrence", "a, b", "r_i = b_i + a_i r_{i-1} along the last axis.", internal=True, compute=_recurrence,
-        saves=("a", "result"), vjp=(
+        saves=("a", "result"), jvp=_recurrence_forward, vjp=(
         _recurrence_factor_back,
         lambda m, g, y, a, b: _recurrence_term_back(m, g, a))),
 ]  # fmt: skip

@@ -1,9 +1,10 @@
-"""What structural entries share: checked forms of axes and shapes, and the small steps that reverse rules are made of."""
+"""What structural entries share: checked forms of axes and shapes, and the small steps that rules are made of."""
 
 from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Callable
 from typing import Any
 
 from .op import OpError
@@ -84,12 +85,26 @@ def inverse(indices: list[int]) -> list[int]:
     return sorted(range(len(indices)), key=indices.__getitem__)
 
 
-# ---- steps of reverse rules ------------------------------------------------------------------------------------------
+# ---- steps of rules --------------------------------------------------------------------------------------------------
+
+
+def is_complex(value: Any) -> bool:
+    return str(value.dtype).startswith("complex")
 
 
 def conj(m: Any, value: Any) -> Any:
     """The conjugate, which costs nothing for real values."""
-    return m.conj(value) if str(value.dtype).startswith("complex") else value
+    return m.conj(value) if is_complex(value) else value
+
+
+def adjoint(m: Any, x: Any) -> Any:
+    """The conjugate transpose of the last two axes."""
+    return m.swapaxes(conj(m, x), axis1=-1, axis2=-2)
+
+
+def real_as(m: Any, value: Any, y: Any) -> Any:
+    """The real part of a tangent that belongs to a real result."""
+    return m.real(value) if is_complex(value) and not is_complex(y) else value
 
 
 def fit(m: Any, g: Any, x: Any) -> Any:
@@ -103,6 +118,24 @@ def spread(m: Any, g: Any, x: Any, axis: Any, keepdims: bool) -> Any:
     if not keepdims and axis is not None:
         g = m.reshape(g, shape=kept_shape(shape, all_axes(axis, shape)))
     return g if g.shape == shape else m.broadcast_to(g, shape=shape)
+
+
+def by_slope(slope: Callable[..., Any], **fixed: Any) -> dict[str, Any]:
+    """Both rules of a reduction, from its slope `(m, y, x, **options)`: how much the result moves with each element.
+
+    `fixed` are options that aren't the op's own: the `axis` or `keepdims` of one that has none.
+    """
+
+    def back(m: Any, g: Any, y: Any, x: Any, **options: Any) -> Any:
+        options |= fixed
+        return spread(m, g, x, options["axis"], options["keepdims"]) * slope(m, y, x, **options)
+
+    def forward(m: Any, t: Any, y: Any, x: Any, **options: Any) -> Any:
+        options |= fixed
+        product = m.tangent_mul(t[0], conj(m, slope(m, y, x, **options)))
+        return real_as(m, m.sum(product, axis=options["axis"], keepdims=options["keepdims"]), y)
+
+    return {"vjp": (back,), "jvp": forward}
 
 
 def reshaped(m: Any, g: Any, shape: Shape) -> Any:

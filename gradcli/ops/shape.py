@@ -1,4 +1,4 @@
-"""Shapes: rearranging, joining, cutting, repeating. Every rule is the transposed movement."""
+"""Shapes: rearranging, joining, cutting, repeating: linear maps, and every rule is the transposed movement."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .rules import Shape, all_axes, fit, inverse, one_axis, reshaped, sizes, who
 
 
 def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
-    return Op(name, params, summary, category="shape", **facts)
+    return Op(name, params, summary, category="shape", **{"linear": "jvp" not in facts, **facts})
 
 
 # ---- rearranging -----------------------------------------------------------------------------------------------------
@@ -365,7 +365,8 @@ OPS = [
     _op("repeat", "x; repeats, axis=none", "Each element repeated; all in one line without an axis.",
         compute=_repeat, result_shape=_repeat_shape, vjp=(_repeat_back,)),
     _op("pad", 'x; width, mode="constant", value=0', "x with a border; modes are constant, edge, reflect, symmetric, wrap.",
-        compute=_pad, result_shape=_pad_shape, vjp=(_pad_back,)),
+        compute=_pad, result_shape=_pad_shape, vjp=(_pad_back,),
+        jvp=lambda m, t, y, x, width, mode, value: m.pad(t[0], width=width, mode=mode, value=0)),
 
     # ---- diagonals -------------------------------------------------------------------------------------------------
     _op("diag", "x; k=0", "The diagonal of a matrix, or a matrix with this diagonal.", compute=_diag, aliases=("diagonal",),

@@ -147,7 +147,7 @@ def _of(value: Any, base: Any = None) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         return ndarray(np.asarray(value), base)
     if isinstance(value, list | tuple):
-        return type(value)(_of(v) for v in value)
+        return (tuple if isinstance(value, tuple) else list)(_of(v) for v in value)
     return value
 
 
@@ -182,9 +182,7 @@ class _Ufunc:
         self._ufunc.at(array._host, _host(index), _host(value))
 
 
-def _function(name: str) -> Callable[..., Any]:
-    function = getattr(np, name)
-
+def _function(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*operands: Any, **options: Any) -> Any:
         if name not in ANYTHING and not any(_is_array(o) for o in operands):
             raise TypeError(f"{name} takes arrays, not {', '.join(type(o).__name__ for o in operands)}")
@@ -246,13 +244,35 @@ class _Module(types.ModuleType):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         if isinstance(found, type) or not callable(found):
             return found
-        return _Ufunc(found) if isinstance(found, np.ufunc) else _function(name)
+        return _Ufunc(found) if isinstance(found, np.ufunc) else _function(name, found)
 
 
 def _made(name: str, source: Any, **contents: Any) -> _Module:
     module = _Module(name)
     module.__dict__.update(source=source, **contents)
     return module
+
+
+class _Linalg(types.ModuleType):
+    """As CuPy's, it fails without a word until it is told to raise."""
+
+    fails = "ignore"
+
+    def __getattr__(self, name: str) -> Any:
+        function = _function(name, getattr(np.linalg, name))
+
+        def call(*operands: Any, **options: Any) -> Any:
+            try:
+                return function(*operands, **options)
+            except np.linalg.LinAlgError:
+                if self.fails == "raise":
+                    raise
+                return ndarray(np.full(operands[0].shape, np.nan))
+
+        return call
+
+    def seterr(self, linalg: str) -> None:
+        self.fails = linalg
 
 
 class _Device:
@@ -267,6 +287,8 @@ def modules() -> dict[str, types.ModuleType]:
     """The stand-in under the names that CuPy's modules are imported by, for `sys.modules`."""
     runtime = types.SimpleNamespace(getDeviceCount=lambda: 1)
     cuda = types.SimpleNamespace(runtime=runtime, Device=_Device)
+    linalg, cupyx = _Linalg("cupy.linalg"), types.ModuleType("cupyx")
+    cupyx.__dict__.update(seterr=linalg.seterr)
     cupy = _made(
         "cupy",
         np,
@@ -277,12 +299,13 @@ def modules() -> dict[str, types.ModuleType]:
         shape=shape,
         ogrid=_Ogrid(),
         cuda=cuda,
+        linalg=linalg,
         random=None,
     )
     special = _made("cupyx.scipy.special", scipy.special)
     return {
         "cupy": cupy,
-        "cupyx": types.ModuleType("cupyx"),
+        "cupyx": cupyx,
         "cupyx.scipy": types.ModuleType("cupyx.scipy"),
         special.__name__: special,
     }

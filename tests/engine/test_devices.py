@@ -15,15 +15,18 @@ import gradcli
 from gradcli.diagnostics import GradcliError
 from gradcli.engine import backends
 from gradcli.engine.backends import ieee
-from gradcli.engine.rules import Language, Value
+from gradcli.engine.rules import Language, Value, array_language
 from gradcli.engine.run import Run, Settings
 from gradcli.engine.tape import primal
 from gradcli.engine.values import List
 from gradcli.ops.op import Op
+from gradcli.ops.tangent import push
 
 from ..ops.sweeps import Session, weighed
 from ..ops.test_elementwise import REAL, points
 from ..ops.test_structural import CASES, IDS
+from ..ops.test_tangents import CALLS, Call, directions, subsets
+from ..ops.test_tangents import IDS as CALL_IDS
 from . import standin
 
 SAMPLES = sorted((Path(__file__).parents[2] / "samples").rglob("*.tg"))
@@ -54,7 +57,7 @@ def to_device(value: Any) -> Any:
         return standin.asarray(value)
     if isinstance(value, list | tuple):
         return type(value)(to_device(v) for v in value)
-    return value
+    return {k: to_device(v) for k, v in value.items()} if isinstance(value, dict) else value
 
 
 class DeviceLanguage(Language):
@@ -63,7 +66,7 @@ class DeviceLanguage(Language):
     __slots__ = ()
 
     def call(self, name: str, arguments: tuple[Any, ...], options: dict[str, Any] | None = None) -> Value:
-        return super().call(name, to_device(arguments), {k: to_device(v) for k, v in (options or {}).items()})
+        return super().call(name, to_device(arguments), to_device(options or {}))
 
 
 class DeviceSession(Session):
@@ -80,8 +83,9 @@ def results(session: Session, function: Callable[..., Any]) -> list[Any]:
     y = function(session.m, *session.operands)
     target = weighed(session.m, y)
     first = session.gradients(target, recorded=True)
-    second = weighed(session.m, Value(List(first), session.m))
-    found = [y.v, *session.gradients(target), *(session.gradients(second) if first else [])]
+    second = weighed(session.m, [Value(g, session.m) for g in first])
+    parts = [part.v for part in y] if type(y) is list else [y.v]
+    found = [*parts, *session.gradients(target), *(session.gradients(second) if first else [])]
     return [primal(v) for v in found]
 
 
@@ -118,6 +122,35 @@ def test_elementwise(op: Op) -> None:
 def test_structural(name: str, k: int) -> None:
     function, *values = CASES[name][k]
     compare(function, values)
+
+
+@pytest.mark.parametrize("call", CALLS, ids=CALL_IDS)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_tangents(call: Call, dtype: str) -> None:
+    op, operands, options = call
+    if dtype == "float32":
+        operands = [x.astype(dtype) if getattr(x, "dtype", None) == "float64" else x for x in operands]
+
+    def through_apply(session: Session, t: list[Any]) -> Any:
+        m, move = session.m, to_device if type(session) is DeviceSession else lambda v: v
+        values = [Value(move(x), m) for x in operands]
+        y = m.call(op.name, tuple(values), options)
+        return push(m, op, [None if s is None else Value(move(s), m) for s in t], y, values, move(options))
+
+    def on_arrays(run: Run, move: Callable[[Any], Any], t: list[Any]) -> Any:
+        m, values = array_language(run.backend, dtype), [run.backend.operand(move(x)) for x in operands]
+        y = getattr(m, op.name)(*values, **move(options))
+        return push(m, op, [None if s is None else run.backend.operand(move(s)) for s in t], y, values, move(options))
+
+    here, there = Session(), DeviceSession()
+    for moving in subsets(op, operands):
+        t = directions(operands, moving)
+        pairs = [(through_apply(here, t), through_apply(there, t))]
+        pairs.append((on_arrays(here.run, lambda v: v, t), on_arrays(there.run, to_device, t)))
+        for a, b in pairs:
+            for p, q in zip(a, b, strict=True) if type(a) is list else [(a, b)]:
+                p, q = (p.v, q.v) if type(p) is Value else (np.asarray(p), q)
+                agree(primal(p), primal(q))
 
 
 # ---- whole programs --------------------------------------------------------------------------------------------------
@@ -194,16 +227,29 @@ def test_inputs_are_moved_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert type(evaluation.gradients["s"]["w"]) is np.ndarray
 
 
-@pytest.mark.parametrize("statement", ["y = x[[0, 3]]", "y = x[3]", "a = x; a[[0, 3]] = 1.0", "y = x[:, 0]", "y = x[[true]]"])
-def test_an_index_out_of_range_is_an_error_there_too(statement: str) -> None:
-    program = gradcli.load(source=f"const x = [1.0, 2.0, 3.0]\n{statement.replace('; ', chr(10))}")
+def failures(source: str) -> list[Any]:
+    """The diagnostics on the CPU and on the device."""
+    program = gradcli.load(source=source.replace("; ", "\n"))
     messages = []
     for name in ("cpu", "cuda"):
         with pytest.raises(GradcliError) as caught:
             program.with_options(device=name).run()
         messages.append(caught.value.diagnostics)
-    assert messages[0] == messages[1]
-    assert messages[0][0].code == "E303"
+    return messages
+
+
+@pytest.mark.parametrize("statement", ["y = x[[0, 3]]", "y = x[3]", "a = x; a[[0, 3]] = 1.0", "y = x[:, 0]", "y = x[[true]]"])
+def test_an_index_out_of_range_is_an_error_there_too(statement: str) -> None:
+    here, there = failures(f"const x = [1.0, 2.0, 3.0]; {statement}")
+    assert here == there
+    assert here[0].code == "E303"
+
+
+@pytest.mark.parametrize("call", ["inv(x)", "solve(x, ones(2))", "solve_triangular(0 * x, ones(2))", "cholesky(-x)", "logdet(x)"])
+def test_a_matrix_that_has_none_is_an_error_there_too(call: str) -> None:
+    here, there = failures(f"var x = [[1.0, 2.0], [2.0, 4.0]]; y = sum({call})")
+    assert here == there
+    assert here[0].code == "E304"
 
 
 # ---- without a device ------------------------------------------------------------------------------------------------

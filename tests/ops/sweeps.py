@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.diagnostics import Source, Span
+from gradcli.engine.boxes import Dual
 from gradcli.engine.reverse import sweep
 from gradcli.engine.rules import Language, Value
 from gradcli.engine.run import Run, Settings
@@ -26,6 +27,11 @@ class Session:
         self.leaves = [self.run.trace.leaf(v) for v in values]
         self.operands = [Value(leaf, self.m) for leaf in self.leaves]
 
+    def dual(self, value: Any, tangent: Any, level: int = 1) -> Value:
+        """A value with a tangent at a forward level."""
+        self.run.level = max(self.run.level, level)
+        return Value(Dual(value, tangent, level), self.m)
+
     def gradients(self, target: Any, recorded: bool = False) -> list[Any]:
         """The gradients of a scalar by every watched value; 0.0 for an unconnected one."""
         if type(target.v) is not tuple:
@@ -34,10 +40,16 @@ class Session:
         return [found.get(leaf[1], 0.0) for leaf in self.leaves]
 
 
+def tangent(y: Value | Any) -> Any:
+    """The tangent of a result at its highest level; 0.0 where it has none."""
+    v = y.v if type(y) is Value else y
+    return v.tangent if type(v) is Dual else 0.0
+
+
 def weighed(m: Any, y: Any, seed: int = 0) -> Any:
     """A scalar that every element of `y` (or of a list of results) counts in, each with a weight of its own."""
-    if type(y.v).__name__ == "List":
-        parts = [weighed(m, Value(part, m), seed + k) for k, part in enumerate(y.v.items)]
+    if type(y) is list:
+        parts = [weighed(m, part, seed + k) for k, part in enumerate(y)]
         return sum(parts[1:], parts[0])
     weights = np.random.default_rng(seed).normal(size=y.shape) + 0.5
     return m.sum(y * (weights if y.shape else float(weights)))

@@ -10,10 +10,15 @@ import pytest
 
 from gradcli.engine.tape import primal
 
-from .sweeps import Session
+from .sweeps import Session, tangent
 
 Z = np.array([0.3 + 0.8j, -1.2 + 0.4j, 2.0 - 0.7j])
 C = 0.6 - 1.1j
+
+
+def _matrix(m: Any, z: Any) -> Any:
+    return m.outer(z, z * z + C) + np.array([[2.0, 1j, 0.5], [0.3, -1.5j, 1.0], [-0.4, 0.2, 1.8]])
+
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "real": lambda m, z: m.real(z * C),
@@ -34,6 +39,17 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "norm": lambda m, z: m.norm(z),
     "var": lambda m, z: m.var(z),
     "matmul": lambda m, z: m.real(m.matmul(m.outer(z, z), m.conj(z)) * C),
+    "inv": lambda m, z: m.real(m.inv(_matrix(m, z)) * C),
+    "solve": lambda m, z: m.imag(m.solve(_matrix(m, z), z * C)),
+    "solve_triangular": lambda m, z: m.real(m.solve_triangular(_matrix(m, z), m.conj(z), lower=True)),
+    "det": lambda m, z: m.real(m.det(_matrix(m, z)) * C),
+    "det of a singular matrix": lambda m, z: m.real(m.det(m.outer(m.getitem(z, index=(slice(0, 2),)), Z[:2] * C)) * C),
+    "logdet": lambda m, z: m.logdet(_matrix(m, z)),
+    "cofactors": lambda m, z: m.imag(m.cofactors(_matrix(m, z)) * C),
+    "cholesky": lambda m, z: m.real(m.cholesky(m.matmul(_matrix(m, z), m.conj(_matrix(m, z).T))) * (C + Z)),
+    "qr, the orthogonal factor": lambda m, z: m.real(m.qr(_matrix(m, z))[0] * (C + Z)),
+    "qr, the triangle": lambda m, z: m.real(m.qr(_matrix(m, z))[1] * (C + Z)),
+    "qr of a wide matrix": lambda m, z: m.real(m.qr(m.getitem(_matrix(m, z), index=(slice(0, 2),)))[1] * (C + Z)),
     "einsum": lambda m, z: m.real(m.einsum(z, z * C, subscripts="i,i->")),
 }
 
@@ -54,5 +70,10 @@ def test_gradient_by_a_complex_operand(name: str) -> None:
             expected[k] += unit * (up - down) / 2e-6
     session, y = total(Z)
     np.testing.assert_allclose(primal(session.gradients(y)[0]), expected, rtol=1e-7, atol=1e-8)
+    for k in range(3):
+        for unit in (1, 1j):
+            session = Session()
+            along = tangent(FUNCTIONS[name](session.m, session.dual(Z, unit * np.eye(3)[k])))
+            np.testing.assert_allclose(np.sum(along), np.real(np.conj(expected[k]) * unit), rtol=1e-7, atol=1e-8)
     recorded = total(Z)
     np.testing.assert_allclose(primal(recorded[0].gradients(recorded[1], recorded=True)[0]), expected, rtol=1e-7, atol=1e-8)

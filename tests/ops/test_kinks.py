@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import gradcli
+from gradcli.engine.rules import Value
 from gradcli.engine.tape import primal
 
-from .sweeps import Session
+from .sweeps import Session, tangent
 
 INF = math.inf
 
@@ -86,6 +87,29 @@ def test_derivative_at_a_kink(function: Callable[..., Any], point: Any, expected
             target = session.m.sum(y) if y.shape else y
             got = primal(session.gradients(target, recorded)[0])
             np.testing.assert_allclose(got, np.broadcast_to(expected, np.shape(at)), rtol=1e-12, atol=0)
+
+
+@pytest.mark.parametrize(("function", "point", "expected"), [k[1:] for k in KINKS], ids=[k[0] for k in KINKS])
+def test_tangent_at_a_kink(function: Callable[..., Any], point: Any, expected: Any) -> None:
+    for at in [np.array(point)] if isinstance(point, list) else [point, np.array([point])]:
+        session = Session()
+        for k, partial in enumerate(np.broadcast_to(expected, np.size(at))):
+            unit = np.eye(np.size(at))[k] if np.shape(at) else 1.0
+            along = tangent(function(session.m, session.dual(at, unit)))
+            assert np.shape(along) in ((), (1,))
+            np.testing.assert_allclose(along, np.broadcast_to(partial, np.shape(along)), rtol=1e-12, atol=0)
+
+
+@pytest.mark.parametrize(("function", "point", "expected"), [k[1:] for k in SECOND], ids=[k[0] for k in SECOND])
+def test_second_derivative_at_a_kink_in_forward_mode(function: Callable[..., Any], point: float, expected: float) -> None:
+    session = Session()
+    twice = tangent(tangent(function(session.m, session.dual(session.dual(point, 1.0).v, 1.0, level=2))))
+    assert twice == pytest.approx(expected, rel=1e-12, abs=0.0)
+
+    session = Session(point)
+    first = tangent(function(session.m, session.dual(session.leaves[0], 1.0)))
+    got = session.gradients(session.m.mul(Value(first, session.m), 1.0))[0]
+    assert got == pytest.approx(expected, rel=1e-12, abs=0.0)
 
 
 @pytest.mark.parametrize(("function", "point", "expected"), [k[1:] for k in SECOND], ids=[k[0] for k in SECOND])

@@ -19,6 +19,9 @@ T = np.random.default_rng(7).uniform(0.4, 1.6, size=(2, 3, 2)) * np.array([1.0, 
 Z = np.array([[2.0, 0.0, 3.0], [0.0, 0.0, 1.5]])  # zeros: products must not divide by them
 P = np.abs(V) + 0.5
 IDX = np.array([2, 0, 2])
+S = np.array([[1.2, -0.4, 0.3], [0.5, 0.9, -0.7], [-0.2, 0.8, 1.5]])
+SS = np.stack([S, S.T @ S - 0.3])
+R1 = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [5.0, 7.0, 9.0]])  # of rank 2
 
 # op name -> cases of (function of the rule language, values). A structural op with derivatives and no case is a failure.
 CASES: dict[str, list[tuple[Any, ...]]] = {
@@ -168,6 +171,22 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
             "ab,bc": (A, B),
         }.items()
     ],
+    "inv": [(lambda m, x: m.inv(x), S), (lambda m, x: m.inv(x), SS)],
+    "solve": [
+        (lambda m, a, b: m.solve(a, b), a, b)
+        for a, b in ((S, V[:3]), (S, B), (SS, V[:3]), (SS, B), (S, T.transpose(2, 1, 0)[:, :, None] + B), (SS, T), (SS[:1], T))
+    ],
+    "solve_triangular": [
+        (lambda m, a, b, lower=lower: m.solve_triangular(a, b, lower=lower), a, b)
+        for a, b in ((S, V[:3]), (SS, B), (S, T), (SS, T))
+        for lower in (False, True)
+    ],
+    "det": [(lambda m, x: m.det(x), x) for x in (S, SS, R1, np.diag([1.0, 0.0, 0.0]), A[:, :2], np.array([[3.0]]))],
+    "logdet": [(lambda m, x: m.logdet(x), x) for x in (S, SS)],
+    "cofactors": [(lambda m, x: m.cofactors(x), S), (lambda m, x: m.cofactors(x * x), SS)],
+    "cofactors_along": [(lambda m, x, t: m.cofactors_along(x, t), S, S.T @ S), (lambda m, x, t: m.cofactors_along(x, t), SS, SS)],
+    "cholesky": [(lambda m, x: m.cholesky(x), x) for x in (S @ S.T, SS @ SS.transpose(0, 2, 1))],
+    "qr": [(lambda m, x: m.qr(x), x) for x in (S, B, A, SS, T, T.transpose(0, 2, 1))],
     "full": [(lambda m, x: m.full(x * x, shape=[2, 3]), 1.5)],
     "cast": [(lambda m, x: m.cast(x * x, dtype="float64"), A)],
     "float64": [(lambda m, x: m.float64(x * x), A)],

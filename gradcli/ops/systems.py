@@ -1,0 +1,179 @@
+"""Inverses and linear systems. Leading axes are batch axes; a singular matrix is refused, with its place in the batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .op import Op, OpError
+from .rules import Shape, adjoint, broadcast_shape, fit
+
+
+def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
+    return Op(name, params, summary, category="linear algebra", **facts)
+
+
+# ---- what matrices must be -------------------------------------------------------------------------------------------
+
+
+def square_floats(xp: Any, name: str, x: Any) -> Any:
+    """`x` as square matrices of floats, which is what array modules take on every device."""
+    x = xp.asarray(x)
+    _verify_square(name, x.shape)
+    return x if x.dtype.kind in "fc" else x.astype("float64")
+
+
+def _verify_square(name: str, shape: Shape) -> None:
+    if len(shape) < 2 or shape[-1] != shape[-2]:
+        raise OpError(f"`{name}` needs a square matrix: the shape is {shape}")
+
+
+def or_refuse(x: Any, function: Callable[[Any], Any], refusal: Callable[[str, Any], OpError]) -> Any:
+    """`function(x)`. Where it raises ValueError, as array modules do, raises `refusal(which, matrix)` for the first matrix
+    along the leading axes that it fails for."""
+    try:
+        return function(x)
+    except ValueError:
+        for k, matrix in enumerate(x.reshape(-1, *x.shape[-2:])):
+            if not _succeeds(function, matrix):
+                raise refusal("this one" if x.ndim == 2 else f"number {_place(k, x.shape[:-2])}", matrix) from None
+        raise
+
+
+def _succeeds(function: Callable[[Any], Any], matrix: Any) -> bool:
+    try:
+        function(matrix)
+    except ValueError:
+        return False
+    return True
+
+
+def _place(k: int, batch: Shape) -> list[int]:
+    """The index of the k-th element of an array of a shape."""
+    place: list[int] = []
+    for size in reversed(batch):
+        k, i = divmod(k, size)
+        place.insert(0, i)
+    return place
+
+
+def _singular(name: str) -> Callable[[str, Any], OpError]:
+    def refusal(which: str, matrix: Any) -> OpError:
+        seen = f"it is {matrix.tolist()}" if matrix.size <= 16 else f"its shape is {matrix.shape}"
+        help = "its rows are linearly dependent; with a small multiple of `eye(n)` added they aren't"
+        return OpError(f"`{name}` needs an invertible matrix: {which} is singular", help, seen)
+
+    return refusal
+
+
+# ---- compute ---------------------------------------------------------------------------------------------------------
+
+
+def _inv(xp: Any, x: Any) -> Any:
+    return or_refuse(square_floats(xp, "inv", x), xp.linalg.inv, _singular("inv"))
+
+
+def _solution_shape(name: str) -> Callable[..., Shape]:
+    def shape(a: Shape, b: Shape, **options: Any) -> Shape:
+        _verify_square(name, a)
+        if not b or b[0 if len(b) == 1 else -2] != a[-1]:
+            raise OpError(f"`{name}` needs as many rows on both sides", label=f"left is {a}, right is {b}")
+        return a[:-1] if len(b) == 1 else (*broadcast_shape(name, a[:-2], b[:-2]), *b[-2:])
+
+    return shape
+
+
+def _system(name: str, solve: Callable[..., Any]) -> Callable[..., Any]:
+    """`compute` of `name`, from `solve(xp, a, columns, **options)` for equally many matrices on both sides."""
+    solution_shape = _solution_shape(name)
+
+    def compute(xp: Any, a: Any, b: Any, **options: Any) -> Any:
+        a, b = square_floats(xp, name, a), xp.asarray(b)
+        shape = solution_shape(a.shape, b.shape)
+        if b.ndim == 1:
+            return solve(xp, a, xp.broadcast_to(b[:, None], (*shape, 1)), **options)[..., 0]
+        if a.ndim == 2 and b.ndim > 2:  # one factorisation for all
+            rows = xp.moveaxis(b, -2, 0)
+            return xp.moveaxis(solve(xp, a, rows.reshape(rows.shape[0], -1), **options).reshape(rows.shape), 0, -2)
+        return solve(xp, xp.broadcast_to(a, (*shape[:-2], *a.shape[-2:])), xp.broadcast_to(b, shape), **options)
+
+    return compute
+
+
+def _solve(xp: Any, a: Any, columns: Any) -> Any:
+    try:
+        return xp.linalg.solve(a, columns)
+    except ValueError:
+        or_refuse(a, xp.linalg.inv, _singular("solve"))
+        raise
+
+
+def _solve_triangular(xp: Any, a: Any, columns: Any, lower: bool) -> Any:
+    """By elimination, which finds nothing to eliminate and so substitutes backwards; a lower triangle is turned round."""
+    if lower:
+        return _solve_triangular(xp, a[..., ::-1, ::-1], columns[..., ::-1, :], lower=False)[..., ::-1, :]
+    upper = xp.triu(a)
+    or_refuse(upper, lambda x: _verify_diagonal(xp, x), _singular("solve_triangular"))
+    return xp.linalg.solve(upper, columns)
+
+
+def _verify_diagonal(xp: Any, x: Any) -> None:
+    if bool(xp.any(xp.diagonal(x, axis1=-2, axis2=-1) == 0)):
+        raise ValueError
+
+
+# ---- rules -----------------------------------------------------------------------------------------------------------
+
+
+def _inv_back(m: Any, g: Any, y: Any, x: Any) -> Any:
+    return -m.matmul(m.matmul(adjoint(m, y), g), adjoint(m, y))
+
+
+def _columns(m: Any, v: Any, b: Any) -> Any:
+    """What belongs to the right side `b` of a system, or to its solution, as a matrix."""
+    return m.expand_dims(v, axis=-1) if b.ndim == 1 else v
+
+
+def _like_right(m: Any, columns: Any, b: Any) -> Any:
+    return m.squeeze(columns, axis=-1) if b.ndim == 1 else columns
+
+
+def _back(m: Any, g: Any, a: Any, b: Any, lower: bool | None) -> Any:
+    """a^-H g: the cotangent of the right side before it is summed over what was broadcast. `lower` is None for `solve`."""
+    columns = _columns(m, g, b)
+    return m.solve(adjoint(m, a), columns) if lower is None else m.solve_triangular(adjoint(m, a), columns, lower=not lower)
+
+
+def _part(m: Any, a: Any, lower: bool | None) -> Any:
+    """The part of the left side that is read."""
+    return a if lower is None else m.tril(a) if lower else m.triu(a)
+
+
+def _left_back(m: Any, g: Any, y: Any, a: Any, b: Any, lower: bool | None = None) -> Any:
+    back = m.matmul(_back(m, g, a, b, lower), adjoint(m, _columns(m, y, b)))
+    return fit(m, -_part(m, back, lower), a)
+
+
+def _right_back(m: Any, g: Any, y: Any, a: Any, b: Any, lower: bool | None = None) -> Any:
+    return fit(m, _like_right(m, _back(m, g, a, b, lower), b), b)
+
+
+def _forward(m: Any, t: Any, y: Any, a: Any, b: Any, **options: Any) -> Any:
+    """The solution for the right side's tangent less the left side's times the result."""
+    by_left, by_right = t
+    solve = m.solve_triangular if options else m.solve
+    if by_left is None:
+        return solve(a, by_right, **options)
+    moved = m.matmul(_part(m, by_left, options.get("lower")), _columns(m, y, b))
+    return _like_right(m, solve(a, -moved if by_right is None else _columns(m, by_right, b) - moved, **options), b)
+
+
+OPS = [
+    _op("inv", "x", "The inverse of a matrix.", compute=_inv, aliases=("inverse",), saves=("result",), vjp=(_inv_back,),
+        jvp=lambda m, t, y, x: -m.matmul(m.matmul(y, t[0]), y)),
+    _op("solve", "a, b", "The x with a @ x = b; b is a vector, or a matrix for several at once.", saves=("a", "result"),
+        compute=_system("solve", _solve), result_shape=_solution_shape("solve"), vjp=(_left_back, _right_back), jvp=_forward),
+    _op("solve_triangular", "a, b; lower=false", "The x with a @ x = b, where only the upper (or lower) triangle of a is read.",
+        compute=_system("solve_triangular", _solve_triangular), result_shape=_solution_shape("solve_triangular"),
+        saves=("a", "result"), vjp=(_left_back, _right_back), jvp=_forward),
+]  # fmt: skip
