@@ -39,7 +39,7 @@ class RecordedSweep(Sweep):
                         continue
                 self.site = site
                 numbers = inputs_of(in0, in1)
-                if type(y) is float and (site.narrow or site.scalar) and _is_float(g):
+                if type(y) is float and (site.scalar or (site.narrow and not site.takes_complex)) and _is_float(g):
                     self._through_scalar(site, (a, b) if site.narrow else a, numbers, g, y, number, segment)
                     continue
                 operands = list((a, b)[: len(site.op.signature.operands)] if site.narrow else a)

@@ -12,8 +12,8 @@ from functools import partial
 from typing import Any
 
 from ..ops import OPS
-from .apply import apply
-from .backends import count, is_inexact, shape_of
+from .apply import apply, to_array
+from .backends import count, is_inexact, is_scalar, shape_of
 from .boxes import primal
 from .calls import call_value
 from .derivatives import (
@@ -53,8 +53,20 @@ def call_transform(run: Run, transform: Transform, arguments: list[Any], keyword
     if max(positions) >= len(arguments):
         message = f"`{transform.name}` differentiates by argument {max(positions)}, and {len(arguments)} are given"
         run.fail("E308", message, site.span, help="arguments count from 0, and are given by position")
+    if kind in _OF_ARRAYS:
+        for k in positions:
+            if _is_list_of_numbers(arguments[k]):
+                arguments[k] = to_array(run, site, read(arguments[k]))
     call = partial(call_value, run, transform.function, keywords=keywords, site=site)
     return _KINDS[kind](run, transform, call, arguments, vector, site)
+
+
+def _is_list_of_numbers(value: Any) -> bool:
+    """Whether a value is a list of numbers, or of such lists."""
+    value = read(value)
+    if type(value) is not List:
+        return False
+    return all(_is_list_of_numbers(v) or is_scalar(primal(read(v))) for v in value)
 
 
 def _take_positions(function: Any, arguments: list[Any], keywords: dict[str, Any]) -> None:
@@ -255,6 +267,7 @@ def _again(run: Run, transform: Transform, call: Any) -> Call:
     return lambda arguments: call_transform(run, transform, arguments, call.keywords["keywords"], call.keywords["site"])
 
 
+_OF_ARRAYS = frozenset(("jacobian", "batch_jacobian", "hessian"))  # which take a list of numbers for an array
 _VECTORS = {"jvp": "v", "value_and_jvp": "v", "hvp": "v", "vjp": "u"}
 _KINDS: dict[str, Callable[..., Any]] = {
     "grad": _grad,
