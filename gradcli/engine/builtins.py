@@ -130,25 +130,32 @@ IMPLEMENTATIONS: dict[str, Callable[[Run, Site, list[Any], dict[str, Any]], Any]
 
 def implementation(op: Op) -> Callable[[Run, Site, list[Any], dict[str, Any]], Any]:
     """What an engine builtin does: `(run, site, operands, options) -> value`."""
-    return transform if op.transforms else IMPLEMENTATIONS[op.name]
+    if op.transforms:
+        return lambda run, site, operands, options: transform(run, site, operands[0], transform_options(run, site, options))
+    return IMPLEMENTATIONS[op.name]
 
 
-def transform(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> Transform:
+def transform(run: Run, site: Site, function: Any, options: dict[str, Any]) -> Transform:
     """`grad(f)` and its kin: a function. Raises GradcliError (E314) for anything but a function."""
-    function, name = read(operands[0]), site.op.name
+    function = read(function)
     if not is_callable(function):
+        name = site.op.name
         values = f"`{name}({', '.join(p.name for p in OPS[name].signature.operands)})`" if OPS[name].of_function else ""
         help = f"of values it is {values}" if values else "it takes the function and gives one"
         run.fail("E314", f"`{name}` of one argument takes a function, and this is {describe(function)}", site.span, help=help)
-    wrt = plain(options["wrt"])
+    return Transform(site.op.name, function, **options)
+
+
+def transform_options(run: Run, site: Site, options: dict[str, Any]) -> dict[str, Any]:
+    """The options of a transform, plain. Raises GradcliError (E311) for those that can't be."""
+    wrt, mode = plain(options["wrt"]), options.get("mode", "auto")
     positions = wrt if isinstance(wrt, list) else [wrt]
     if not positions or not all(type(k) is int and k >= 0 for k in positions) or len(set(positions)) < len(positions):
         message = f"`wrt` is {describe(options['wrt'])}"
         run.fail("E311", message, site.span, help="it is the position of an argument, from 0, or a list of these")
-    mode = options.get("mode", "auto")
     if mode not in MODES:
         run.fail("E311", f"`mode` is {describe(mode)}", site.span, help='it is "auto", "forward" or "reverse"')
-    return Transform(name, function, wrt, mode)
+    return {"wrt": wrt, "mode": mode}
 
 
 MODES = ("auto", "forward", "reverse")

@@ -225,6 +225,8 @@ def compile_engine_call(c: Compiler, node: program.Apply) -> Closure:
     """A builtin that needs the engine: its operands come as they are, variables unread."""
     from .expressions import compile_expression
 
+    if node.op.transforms and all(_is_constant(value) for _, value in node.options):
+        return _compile_transform(c, node)
     implementation = builtins.implementation(node.op)
     if c.in_function and builtins.asks_of_values(node.op):
         c.asks = True
@@ -241,6 +243,30 @@ def compile_engine_call(c: Compiler, node: program.Apply) -> Closure:
             options[name] = value(frame)
         values = [default if o is None else o(frame) for o, default in zip(operands, defaults, strict=True)]
         return implementation(frame[0], site, values, options)
+
+    return call
+
+
+def _is_constant(node: program.Expression) -> bool:
+    return isinstance(node, program.Constant) or (isinstance(node, program.ListDisplay) and all(map(_is_constant, node.items)))
+
+
+def _compile_transform(c: Compiler, node: program.Apply) -> Closure:
+    """`grad(f, wrt = [0, 1])`: its options are looked at once."""
+    from .expressions import compile_expression
+
+    assert node.operands[0] is not None
+    function = compile_expression(c, node.operands[0])
+    given = [(name, compile_expression(c, value)) for name, value in node.options]
+    site = Site(node.op, node.span)
+    options: dict[str, Any] | None = None
+
+    def call(frame: list[Any]) -> Transform:
+        nonlocal options
+        if options is None:
+            base = {p.name: p.default for p in node.op.signature.options}
+            options = builtins.transform_options(frame[0], site, base | {name: value(frame) for name, value in given})
+        return builtins.transform(frame[0], site, function(frame), options)
 
     return call
 

@@ -15,7 +15,8 @@ from .apply import apply
 from .backends import INT_MAX, INT_MIN
 from .boxes import Dual
 from .compound import compound, tangent_formula
-from .formulas import REFUSED, FormulaSource, fast_by_name
+from .formula_source import REFUSED, FormulaSource
+from .formulas import fast_by_name
 from .scalar_calls import Operand, call_lines
 from .scalar_closures import EXACT_ON_INTS, INFIX
 from .tape import Site

@@ -11,12 +11,12 @@ from collections.abc import Callable
 from typing import Any
 
 from ..ops import OPS
-from .backends import is_inexact
+from .backends import is_inexact, is_scalar
 from .boxes import Dual, level_of, lowered, primal
 from .reverse import sweep
 from .run import Run
 from .tape import Leaf, Site, Trace, Traced, blank, reachable
-from .values import map_structure, read
+from .values import Function, List, Variable, leaves, map_structure, read
 from .windows import Window
 
 _numbers = itertools.count(1)  # of levels: what is opened later is higher, and nothing that ended is met again
@@ -30,7 +30,10 @@ class Recording:
     inputs  what stands for the numbers among the arguments, in order: traced; None for one that isn't differentiable
     """
 
-    def __init__(self, run: Run, call: Callable[[list[Any]], Any], arguments: list[Any], wrt: list[int], site: Site) -> None:
+    def __init__(
+        self, run: Run, call: Callable[[list[Any]], Any], arguments: list[Any], wrt: list[int], site: Site, seen: Any = None
+    ) -> None:
+        """`call` takes the arguments; `seen` is its function, if nothing but that and the arguments gets into the value."""
         self.run = run
         outside = run.trace, run.level
         self.own = run.level != run.trace.level  # a forward level lies between
@@ -38,32 +41,36 @@ class Recording:
             run.level = next(_numbers)
             run.trace = Trace(run.level, run.trace)
         trace = self.trace = run.trace
-        self.before, self.limit, self.ranges = trace.segment, trace.limit, self._ranges()
+        self.before, self.limit = trace.segment, trace.limit
+        self._passes_on = False  # whether an argument comes from outside as it is
         window = None
         if self.before is None:  # inside `pause`
             window = Window(trace, automatic=False)
             trace.open(window)
         else:
             trace.turn_over()  # a segment that holds nothing from outside: see `_depends_on_outside`
-        self.since = trace.number
+        self.since, self.switched = trace.number, trace.switched
         self.origin = Leaf(trace, None, next(_numbers))
         self.inputs: list[Traced | None] = []
-        identity = Site(IDENTITY, site.span, (0,))
+        others = [argument for k, argument in enumerate(arguments) if k not in wrt]
+        self._taken = _numbers_seen(seen, others)  # what the function may meet elsewhere; None if that isn't known
+        identity = site.derived(IDENTITY).on((0,))
         arguments = arguments.copy()
         for k in wrt:
-            arguments[k] = map_structure(lambda v: self._fresh(identity, v), arguments[k])
+            argument = arguments[k]
+            if type(argument) is List or type(argument) is dict:
+                arguments[k] = map_structure(lambda v: self._fresh(identity, v), argument)
+            else:
+                arguments[k] = self._fresh(identity, argument)
         try:
             self.value = call(arguments)
         finally:
             run.trace, run.level = outside
             if window is not None:
                 trace.close(window)
-        traced = [v for v in map(read, _numbers_in(self.value)) if level_of(v) == trace.level]
         if self.own:
             trace.close(trace.main)  # sweeps go through `apply`, for the levels below, and aren't recorded here
-        self.records = (
-            window is None and not self.own and (trace.keeps_all or _depends_on_outside(traced, self.since, self.origin.order))
-        )
+        self.records = window is None and not self.own and (self._passes_on or trace.keeps_all or self._depends_on_outside())
 
     def _fresh(self, identity: Site, value: Any) -> Any:
         value = read(value)
@@ -72,6 +79,11 @@ class Recording:
             return value
         trace = self.trace
         if level_of(value) == trace.level:
+            if self._taken is not None and value[1] not in self._taken:
+                self._taken.add(value[1])
+                self._passes_on = True
+                self.inputs.append(value)  # it comes into the function by this argument alone
+                return value
             kept = blank(value[0])
             fresh: Any = trace.record(identity, [value], kept, None, kept, value[0])
         else:
@@ -99,29 +111,36 @@ class Recording:
         """Lets go of the records, where nothing that is handed out refers to them."""
         trace = self.trace
         for fresh in self.inputs:
-            if fresh is not None and fresh[1] < 0:
+            if fresh is not None and trace.fresh.pop(fresh[1], None) is not None:
                 trace.watched.discard(fresh[1])
                 trace.main.watch.discard(fresh[1])
-                trace.fresh.pop(fresh[1], None)
-        if not (self.records or self.own or trace.keeps_all) and self._ranges() == self.ranges:
+        # A window that stopped or went on has noted the number that this happened at, which mustn't come again.
+        if not (self.records or self.own or trace.keeps_all) and self.switched == trace.switched:
             trace.segment, trace.limit = self.before, self.limit
             trace.number = self.since
 
-    def _ranges(self) -> int:
-        """Changes where a window stops or goes on recording, which notes the number that this happens at."""
-        return sum(len(window.ranges) for window in self.trace.windows)
+    def _depends_on_outside(self) -> bool:
+        """Whether the history of the value goes back beyond the call, to a record or to a leaf; told by its segments."""
+        level, since, order = self.trace.level, self.since, self.origin.order
+        traced = [v for v in map(read, leaves(self.value)) if level_of(v) == level]
+        segments = reachable([t[2] for t in traced], since)
+        return any(s.roots < order or any(earlier.first < since for earlier in s.earlier) for s in segments)
 
 
-def _numbers_in(value: Any) -> list[Any]:
-    found: list[Any] = []
-    map_structure(found.append, value)
-    return found
-
-
-def _depends_on_outside(traced: list[Traced], since: int, order: int) -> bool:
-    """Whether a history goes back beyond the record `since`, or to a leaf from before `order`; told by its segments."""
-    segments = reachable([t[2] for t in traced], since)
-    return any(s.roots < order or any(earlier.first < since for earlier in s.earlier) for s in segments)
+def _numbers_seen(function: Any, arguments: list[Any]) -> set[int] | None:
+    """The numbers of the traced values that a function of the program captured or is given; None where it gets what may
+    hold others: functions, lists, modules."""
+    if type(function) is not Function:
+        return None
+    numbers: set[int] = set()
+    for value in (*[cell[0] for cell in function.cells], *arguments):
+        if type(value) is Variable:
+            numbers.add(value.number)
+        elif type(value) is tuple:
+            numbers.add(value[1])
+        elif not (is_scalar(value) or hasattr(value, "dtype")):
+            return None
+    return numbers
 
 
 def along(

@@ -47,8 +47,13 @@ class Sweep:
     def blocks(self, segment: Segment) -> Iterator[tuple[int, Iterator[Any]]]:
         """A segment's records from the last that may matter backwards, in blocks, up to the first block beyond which
         nothing waits: the number after a block's last record, and its flat entries in reverse."""
+        end = len(segment)
+        if end <= BLOCK:  # nothing is saved by looking
+            if end:
+                yield segment.first + end, reversed(segment.records)
+            return
         newest = max((n for n in self.cotangents if n >= segment.first), default=-1)
-        end = min(newest - segment.first + 1, len(segment))
+        end = min(newest - segment.first + 1, end)
         while end > 0:
             start = max(0, end - BLOCK)
             before = self._state()

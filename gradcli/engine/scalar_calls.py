@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 from ..ops.formula import Formula
 from ..ops.op import Op
 from .apply import apply
-from .formulas import REFUSED, STRICT, FormulaSource, fast_by_name, forward_formula
+from .formula_source import REFUSED, STRICT, FormulaSource
+from .formulas import fast_by_name, forward_formula
 from .run import Run
 from .tape import STRIDE, Site
 

@@ -175,8 +175,8 @@ class Trace:
     """
 
     __slots__ = (
-        "below", "calls", "fresh", "leaves", "level", "limit", "main", "number", "segment", "swept", "variables", "watched",
-        "windows",
+        "below", "calls", "fresh", "leaves", "level", "limit", "main", "number", "segment", "swept", "switched", "variables",
+        "watched", "windows",
     )  # fmt: skip
     keeps_all = False
 
@@ -191,6 +191,7 @@ class Trace:
         self.variables: set[int] = set()
         self.calls: Any = None  # the chain of calls being executed: (call site, outer chain)
         self.swept = False  # whether any record was made by a sweep
+        self.switched = 0  # how often a window began or ended recording
         self.main = Window(self)
         self.windows: list[Window] = []  # the open ones, the main tape first
         self.open(self.main)
@@ -232,6 +233,7 @@ class Trace:
         self._resume()
 
     def _resume(self) -> None:
+        self.switched += 1
         recording = any(window.recording for window in self.windows)
         if recording and self.segment is None:
             self.advance()
@@ -336,6 +338,13 @@ def carries(op: Op, y: Any) -> bool:
 
 def reachable(targets: list[Segment], oldest: int) -> list[Segment]:
     """The segments that `targets` depend on, newest first, as far back as the record `oldest`."""
+    if (
+        len(targets) == 1
+        and type(targets[0]) is not Leaf
+        and targets[0].first >= oldest
+        and not any(earlier.first + len(earlier) > oldest for earlier in targets[0].earlier)
+    ):
+        return targets  # the common case of a small function
     found: dict[int, Segment] = {}
     pending = list(targets)
     while pending:

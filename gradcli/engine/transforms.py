@@ -82,15 +82,24 @@ def _positions(transform: Transform) -> list[int]:
     return transform.wrt if isinstance(transform.wrt, list) else [transform.wrt]
 
 
+def _record(run: Run, transform: Transform, call: Any, arguments: list[Any], site: Site) -> Recording:
+    alone = isinstance(call, partial) and not call.keywords["keywords"]
+    return Recording(run, call, arguments, _positions(transform), site, transform.function if alone else None)
+
+
 class _Structure:
     """The arguments that a transform differentiates by: from a flat list of their numbers to their structure."""
 
     def __init__(self, transform: Transform, arguments: list[Any]) -> None:
         chosen = [arguments[k] for k in _positions(transform)]
-        self.arguments = List(chosen) if isinstance(transform.wrt, list) else chosen[0]
-        self.numbers = [read(v) for v in leaves(self.arguments)]
+        self.listed = isinstance(transform.wrt, list)
+        self.arguments = List(chosen) if self.listed else chosen[0]
+        self.flat = not any(type(v) is List or type(v) is dict for v in chosen)  # the common case, made short
+        self.numbers = [read(v) for v in (chosen if self.flat else leaves(self.arguments))]
 
     def of(self, values: list[Any]) -> Any:
+        if self.flat:
+            return List(values) if self.listed else values[0]
         rest = iter(values)
         return map_structure(lambda v: next(rest), self.arguments)
 
@@ -105,17 +114,21 @@ def _grad(run: Run, transform: Transform, call: Call, arguments: list[Any], vect
 def _value_and_grad(run: Run, transform: Transform, call: Call, arguments: list[Any], vector: Any, site: Site) -> List:
     """The value, and the gradient of the sum of its elements; with a `vector`, of what that weighs."""
     structure = _Structure(transform, arguments)
-    recording = Recording(run, call, arguments, _positions(transform), site)
+    recording = _record(run, transform, call, arguments, site)
     value = recording.value
-    found = recording.pull(seeds_for(run, verify_target(run, value, site.span), value, vector, site))
-    value = map_structure(lambda v: recording.outside(read(v)), value)
+    if vector is None and type(value) is tuple and type(value[0]) is float:
+        found = recording.pull([(value, 1.0)])
+        value = recording.outside(value)
+    else:
+        found = recording.pull(seeds_for(run, verify_target(run, value, site.span), value, vector, site))
+        value = map_structure(lambda v: recording.outside(read(v)), value)
     recording.finish()
     gradient = structure.of([_gradient(run, value, *pair, site) for pair in zip(structure.numbers, found, strict=True)])
     return List([value, gradient])
 
 
 def _gradient(run: Run, value: Any, source: Any, found: Any, site: Site) -> Any:
-    if not is_inexact(primal(source)):
+    if found is None and not is_inexact(primal(source)):
         note_unconnected(run, value, source, site.span, None)
         return None
     return zeros_like(run, source) if found is None else found
@@ -162,7 +175,7 @@ def _jacobian(run: Run, transform: Transform, call: Call, arguments: list[Any], 
     structure = _Structure(transform, arguments)
     wanted = sum(count(shape_of(primal(v))) for v in structure.numbers)
     if transform.mode != "forward":
-        recording = Recording(run, call, arguments, _positions(transform), site)
+        recording = _record(run, transform, call, arguments, site)
         verify_target(run, recording.value, site.span)
         size = sum(count(shape_of(primal(read(v)))) for v in leaves(recording.value))
         if transform.mode == "reverse" or size <= wanted:
@@ -231,7 +244,7 @@ def _verify_size(run: Run, shape: tuple[int, ...], structure: _Structure, site: 
 def _batch_jacobian(run: Run, transform: Transform, call: Call, arguments: list[Any], vector: Any, site: Site) -> Any:
     """The Jacobian of each row of the value by the same row of the argument: batch + value.shape[1:] + argument.shape[1:]."""
     structure = _Structure(transform, arguments)
-    recording = Recording(run, call, arguments, _positions(transform), site)
+    recording = _record(run, transform, call, arguments, site)
     target = read(recording.value)
     verify_target(run, target, site.span)
     shape = shape_of(primal(target))

@@ -1,0 +1,125 @@
+"""The source of functions that compute formulas, with invented names; nothing of a user's program is in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..ops.formula import Formula
+from . import scalars
+
+_INFIX = {"add": "+", "sub": "-", "mul": "*", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
+_INFIX_THAT_RAISES = {**_INFIX, "div": "/", "floordiv": "//", "mod": "%"}
+STRICT = frozenset(("strict_mul", "tangent_mul"))
+REFUSED = "except (ValueError, OverflowError, ZeroDivisionError)"  # what Python refuses, and IEEE has a value for
+
+
+class FormulaSource:
+    """The source of a function body that computes formulas, sharing what they share.
+
+    arrays  for arrays; else for floats
+    fast    floats by the bare functions and operators of Python, which may raise what `REFUSED` says; and strict products
+            as plain ones, which are right where the result is finite
+    """
+
+    def __init__(self, arrays: bool, fast: bool = False) -> None:
+        self.arrays, self.fast = arrays, fast
+        self.infix = _INFIX_THAT_RAISES if fast else _INFIX
+        self.lines: list[str] = []
+        self.conditions = 0
+        self.names: dict[str, Any] = {"inf": float("inf"), "nan": float("nan")}
+        self._text: dict[int, str] = {}
+        self._nodes: dict[tuple[Any, ...], Formula] = {}  # one for each that is written in the same way
+
+    def value(self, formula: Formula) -> str:
+        """The expression that computes `formula`; nodes used more than once get a local name."""
+        formula = self._interned(formula)
+        uses: dict[int, int] = {}
+        for node in formula:
+            for argument in node.arguments:
+                uses[id(argument)] = uses.get(id(argument), 0) + 1
+        for node in formula:
+            if id(node) in self._text:
+                continue
+            text = self._node(node)
+            if node.arguments and uses.get(id(node), 0) > 1:
+                name = f"t{len(self.lines)}"
+                self.lines.append(f"{name} = {text}")
+                text = name
+            self._text[id(node)] = text
+        return self._text[id(formula)]
+
+    def _interned(self, formula: Formula) -> Formula:
+        """The formula with each subexpression once, however often it was built."""
+        made: dict[int, Formula] = {}
+        for node in formula:
+            arguments = tuple([made[id(a)] for a in node.arguments])
+            if (simpler := _simplified(node.kind, arguments)) is not None:
+                made[id(node)] = simpler
+                continue
+            key = (node.kind, type(node.value), repr(node.value), *map(id, arguments))
+            if key not in self._nodes:
+                self._nodes[key] = Formula(node.kind, node.value, arguments)
+            made[id(node)] = self._nodes[key]
+        return made[id(formula)]
+
+    def _node(self, node: Formula) -> str:
+        if node.kind == "number":
+            return f"({node.value!r})"
+        if node.kind == "operand":
+            return f"x{node.value}"
+        if node.kind == "result":
+            return "y"
+        arguments = [self._text[id(a)] for a in node.arguments]
+        if node.kind in self.infix:
+            return f"({arguments[0]} {self.infix[node.kind]} {arguments[1]})"
+        if self.fast and node.kind in STRICT:
+            return f"({arguments[0]} * {arguments[1]})"
+        if node.kind == "neg":
+            return f"(-{arguments[0]})"
+        if node.kind == "where":
+            condition, then, otherwise = arguments
+            if not self.arrays:
+                return f"({then} if {condition} else {otherwise})"
+            self.names["where"] = None
+            if len(then) + len(otherwise) < 200:  # of scalar operands the condition is one bool: only one side is computed
+                self.conditions += 1
+                c = f"c{self.conditions}"
+                both = f"where({c}, {then}, {otherwise})"
+                return f"({then} if ({c} := {condition}) is True else {otherwise} if {c} is False else {both})"
+        self.names[node.kind] = None  # filled in by the caller, who knows the backend
+        return f"{node.kind}({', '.join(arguments)})"
+
+    def found(self, lookup: Callable[[str], Any]) -> dict[str, Any]:
+        """The names in the source and what they stand for; functions by `lookup`."""
+        return {name: lookup(name) if value is None else value for name, value in self.names.items()}
+
+    def function(
+        self, parameters: str, result: str, lookup: Callable[[str], Any], refused: Callable[..., Any] | None = None
+    ) -> Callable[..., Any]:
+        """The function. Where Python refuses an operation, `refused` answers instead."""
+        names = self.found(lookup)
+        lines = [*self.lines, f"return {result}"]
+        if refused is not None:
+            names["refused"] = refused
+            lines = ["try:", *[f"    {line}" for line in lines], f"{REFUSED}:", f"    return refused({parameters})"]
+        body = "".join(f"    {line}\n" for line in lines)
+        exec(compile(f"def f({parameters}):\n{body}", "<formula>", "exec"), names)
+        function: Callable[..., Any] = names["f"]
+        return function
+
+
+def _simplified(kind: str, arguments: tuple[Formula, ...]) -> Formula | None:
+    """What is the same to the last bit: `x**1`, `1*x` and `x/1` are x, and `2 - 1` is 1; None for anything else."""
+    if len(arguments) != 2:
+        return None
+    a, b = arguments
+    if kind in ("add", "sub", "mul") and a.kind == b.kind == "number":
+        return Formula("number", scalars.FAST[kind](a.value, b.value))
+    if (kind in ("pow", "div", "mul") and is_number(b, 1.0)) and a.kind != "number":
+        return a
+    return b if kind == "mul" and is_number(a, 1.0) and b.kind != "number" else None
+
+
+def is_number(formula: Formula, value: float) -> bool:
+    return formula.kind == "number" and not isinstance(formula.value, complex) and formula.value == value
