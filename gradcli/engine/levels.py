@@ -61,7 +61,9 @@ class Recording:
         traced = [v for v in map(read, _numbers_in(self.value)) if level_of(v) == trace.level]
         if self.own:
             trace.close(trace.main)  # the sweeps go through `apply`, for the levels below, and aren't recorded here
-        self.records = window is None and not self.own and (trace.keeps_all or _depends_on_outside(traced, self.since, self.origin.order))
+        self.records = (
+            window is None and not self.own and (trace.keeps_all or _depends_on_outside(traced, self.since, self.origin.order))
+        )
 
     def _fresh(self, identity: Site, value: Any) -> Any:
         value = read(value)
