@@ -29,6 +29,10 @@ def command(
     of: options.Of = None,
     wrt: options.Wrt = None,
     no_grad: options.NoGrad = False,
+    jacobian: options.Jacobian = False,
+    hessian: options.Hessian = False,
+    hessian_blocks: options.HessianBlocks = False,
+    mode: options.Mode = "auto",
     unconnected: options.Unconnected = "none",
     dtype: options.Dtype = "float64",
     device: options.Device = "cpu",
@@ -57,11 +61,13 @@ def command(
     """Run programs; print their outputs and the gradients of these.
 
     Each output is differentiated by each trainable variable, unless --of and --wrt ask for something else.
+    Of an output that isn't a scalar, gradient and Hessian are those of the sum of its elements.
 
     \b
     Examples:
       gradcli eval -e 'x**2 * sin(y)' --set x=3 --set y=0.5
       gradcli eval -e 'var x = 3.0; y = x**2' --format json
+      gradcli eval -e 'var x = [1.0, 2.0]; y = x * x[0]' --jacobian --hessian
     """
     if format == "npz" and output_file is None:
         raise GradcliError(Diagnostic("E001", "--format npz needs a file", help="add `-o FILE.npz`"))
@@ -73,6 +79,10 @@ def command(
             of=options.names(of),
             wrt=options.names(wrt),
             grad=not no_grad,
+            jacobian=jacobian,
+            hessian=hessian,
+            hessian_blocks=hessian_blocks,
+            mode=mode,
             unconnected=unconnected,
             dtype=dtype,
             device=device,

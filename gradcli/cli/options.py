@@ -25,7 +25,14 @@ Inputs = Annotated[
 IgnoreExtra = Annotated[bool, typer.Option("--ignore-extra", help="Allow inputs that the program doesn't declare.")]
 Of = Annotated[list[str] | None, typer.Option("--of", metavar="NAME,...", help="What to differentiate (default: every output).")]
 Wrt = Annotated[list[str] | None, typer.Option("--wrt", metavar="NAME,...", help="By what (default: every trainable variable).")]
-NoGrad = Annotated[bool, typer.Option("--no-grad", help="Values only.")]
+NoGrad = Annotated[bool, typer.Option("--no-grad", help="No gradients.")]
+Jacobian = Annotated[bool, typer.Option("--jacobian", help="Also Jacobians: of each output by each variable.")]
+Hessian = Annotated[bool, typer.Option("--hessian", help="Also Hessians: by each variable twice.")]
+HessianBlocks = Annotated[bool, typer.Option("--hessian-blocks", help="Also Hessians, with the mixed blocks of two variables.")]
+Mode = Annotated[
+    Literal["auto", "reverse", "forward"],
+    typer.Option("--mode", metavar="auto|reverse|forward", help="How to differentiate; auto chooses."),
+]
 Unconnected = Annotated[
     Literal["none", "zero", "error"],
     typer.Option("--unconnected", metavar="none|zero|error", help="What a gradient that doesn't exist gives."),

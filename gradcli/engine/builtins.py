@@ -1,4 +1,5 @@
-"""The builtins that need the engine: containers here, derivatives in `derivatives.py`. The table has their signatures."""
+"""The builtins that need the engine: containers here, derivatives in `derivatives.py` and `jacobians.py`. The table has
+their signatures."""
 
 from __future__ import annotations
 
@@ -10,8 +11,9 @@ from ..ops import OPS
 from ..ops.op import Op
 from .apply import to_array
 from .backends import shape_of
-from .derivatives import batch_jacobian, detach, grad, hessian, hvp, jacobian, jvp, vjp
+from .derivatives import detach, grad, hvp, jvp, vjp
 from .indexing import read_index
+from .jacobians import batch_jacobian, hessian, jacobian
 from .run import Run
 from .tape import Site, primal
 from .values import List, Transform, describe, is_callable, plain, read

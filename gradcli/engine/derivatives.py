@@ -6,18 +6,14 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..diagnostics import Span
-from ..ops import OPS
-from .apply import apply, plain_array, to_array
-from .backends import count, dtype_name, is_complex, is_inexact, shape_of
+from .apply import plain_array, to_array
+from .backends import is_complex, is_inexact, shape_of
 from .lanes import Lanes
 from .reverse import sweep
 from .run import Run, Unconnected
 from .tape import STRIDE, Site, Traced, primal, reachable
 from .values import List, Variable, describe, is_callable, leaves, map_structure, read, show_shape
 from .windows import Window, inputs_of
-
-STACK, RESHAPE, ADD, DETACH = OPS["stack"], OPS["reshape"], OPS["add"], OPS["detach"]
-
 
 # ---- targets and sources ---------------------------------------------------------------------------------------------
 
@@ -29,7 +25,7 @@ def number_of(source: Any) -> int | None:
     return source[1] if type(source) is tuple else None
 
 
-def verify_target(run: Run, target: Any, span: Span, real: bool = True) -> list[Traced]:
+def verify_target(run: Run, target: Any, span: Span | None, real: bool = True) -> list[Traced]:
     """The traced values in a target. Raises GradcliError (E314) for what has no gradient at all: with `real` complex
     numbers are among these."""
     traced = []
@@ -209,93 +205,6 @@ def hvp(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> A
         return None
     second = grad(run, site, [first, source], {"unconnected": "zero", "seed": v}) if type(first) is tuple else None
     return zeros_like(run, source) if second is None else second
-
-
-def jacobian(run: Run, site: Site, operands: list[Any], options: dict[str, Any], window: Window | None = None) -> Any:
-    """`jacobian(target, source)`, of shape target.shape + source.shape: one sweep for each element of the target."""
-    target, source = operands
-    return map_structure(lambda s: map_structure(lambda t: _jacobian(run, site, t, s, window), target), source)
-
-
-def _jacobian(run: Run, site: Site, target: Any, source: Any, window: Window | None = None) -> Any:
-    target = read(target)
-    traced = verify_target(run, target, site.span)
-    shape, inner = shape_of(primal(target)), shape_of(primal(read(source)))
-    run.verify_allocation(8 * count(shape + inner), f"a Jacobian of shape {show_shape(shape + inner)}", site.span)
-    rows = []
-    for k in range(count(shape) if traced else 0):
-        (row,) = gradients(run, [(traced[0], unit(run, primal(target), k))], [source], recorded=True, window=window)
-        rows.append(row)
-    if all(row is None for row in rows) or not differentiable(source):
-        note_unconnected(run, target, source, site.span, window)
-        return None
-    if not shape:
-        return rows[0]
-    filled = [zeros_like(run, source) if row is None else row for row in rows]
-    stacked = apply(run, site.derived(STACK), tuple(filled), {"axis": 0})
-    return apply(run, site.derived(RESHAPE), (stacked,), {"shape": list(shape + inner)})
-
-
-def batch_jacobian(run: Run, site: Site, operands: list[Any], options: dict[str, Any], window: Window | None = None) -> Any:
-    """`batch_jacobian(target, source)`: the Jacobian of each row of the target by the same row of the source, of shape
-    (batch,) + target.shape[1:] + source.shape[1:]. Rows that mix are summed over, as in TensorFlow."""
-    target, source = (read(operand) for operand in operands)
-    shape, inner = shape_of(primal(target)), shape_of(primal(source))
-    verify_batch(run, shape, inner, site)
-    traced = verify_target(run, target, site.span)
-    rows = []
-    for seed in batch_seeds(run, primal(target)) if traced else ():
-        (row,) = gradients(run, [(traced[0], seed)], [operands[1]], recorded=True, window=window)
-        rows.append(row)
-    if all(row is None for row in rows):
-        note_unconnected(run, target, operands[1], site.span, window)
-        return None
-    filled = [zeros_like(run, source) if row is None else row for row in rows]
-    stacked = apply(run, site.derived(STACK), tuple(filled), {"axis": 1})
-    return apply(run, site.derived(RESHAPE), (stacked,), {"shape": list(shape + inner[1:])})
-
-
-def verify_batch(run: Run, shape: tuple[int, ...], inner: tuple[int, ...], site: Site) -> None:
-    """Raises GradcliError (E314) unless the first axes of a target and a source are the same batch."""
-    if not shape or not inner or shape[0] != inner[0]:
-        ours, theirs = show_shape(shape), show_shape(inner)
-        run.fail("E314", f"the first axes of target {ours} and source {theirs} aren't one batch", site.span)
-
-
-def batch_seeds(run: Run, target: Any) -> Iterator[Any]:
-    """The seeds of a batch Jacobian: for each element of a row, ones there in all rows."""
-    for k in range(count(target.shape[1:])):
-        seed = run.backend.xp.zeros(target.shape, target.dtype)
-        seed.reshape(target.shape[0], -1)[:, k] = 1.0
-        yield seed
-
-
-def unit(run: Run, like: Any, k: int) -> Any:
-    """What is 1 at the element `k` and 0 elsewhere, of the shape and dtype of `like`."""
-    if not shape_of(like):
-        return ones_like(run, like)
-    seed = run.backend.xp.zeros(like.shape, like.dtype)
-    seed.ravel()[k] = 1.0
-    return seed
-
-
-def hessian(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> Any:
-    """`hessian(target, source)`: the Jacobian of the gradient; zeros where the gradient is constant."""
-    target, source = operands
-
-    def second(s: Any) -> Any:
-        first = grad(run, site, [target, s], {"unconnected": "none", "seed": None})
-        if first is None:
-            return None
-        unconnected = len(run.unconnected)
-        result = _jacobian(run, site, first, s) if type(first) is tuple else None
-        if result is None:
-            del run.unconnected[unconnected:]  # constant along the source: connected, and zero
-            shape = shape_of(primal(read(s))) * 2
-            result = run.backend.xp.zeros(shape, dtype_name(primal(first))) if shape else run.real(0.0)
-        return result
-
-    return map_structure(second, source)
 
 
 def contains_derivative(run: Run, traced: list[Traced]) -> bool:

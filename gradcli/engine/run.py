@@ -119,7 +119,7 @@ class Run:
 
     # ---- memory ------------------------------------------------------------------------------------------------------
 
-    def verify_allocation(self, n_bytes: int, what: str, span: Span) -> None:
+    def verify_allocation(self, n_bytes: int, what: str, span: Span | None) -> None:
         """Refuses an array that can't fit, before it is made."""
         if n_bytes < 2**24:
             return

@@ -12,7 +12,8 @@ from ..ops.op import BindingError, Signature
 from .apply import plain_array
 from .backends import is_inexact
 from .compiler import Compiler
-from .derivatives import batch_jacobian, grad, jacobian
+from .derivatives import grad
+from .jacobians import batch_jacobian, jacobian
 from .run import Run
 from .tape import Site, primal
 from .values import FRAME_HEAD, Cell, Function, List, Tape, Variable, describe, read

@@ -16,17 +16,8 @@ from .apply import apply, to_array
 from .backends import count, is_inexact, is_scalar, shape_of
 from .boxes import primal
 from .calls import call_value
-from .derivatives import (
-    batch_seeds,
-    beside,
-    direction,
-    note_unconnected,
-    seeds_for,
-    unit,
-    verify_batch,
-    verify_target,
-    zeros_like,
-)
+from .derivatives import beside, direction, note_unconnected, seeds_for, verify_target, zeros_like
+from .jacobians import batch_seeds, unit, verify_batch
 from .levels import Recording, along
 from .run import Run
 from .tape import Site

@@ -18,7 +18,7 @@ FORMATS = {
     "json": "one object, or an array of them for several files",
     "jsonl": "one object a line, a line a file",
     "csv": "rows file,output,wrt,index,value",
-    "npz": "NumPy arrays under `output` and `output/wrt`",
+    "npz": "NumPy arrays under `output`, `output/wrt`, `output/wrt/jacobian`, `output/wrt/hessian`",
 }
 
 
@@ -41,6 +41,9 @@ def statistics(evaluation: Evaluation) -> list[str]:
     """What `--verbose` says about a run: what was computed, and how long it took."""
     gradients = sum(map(len, evaluation.gradients.values()))
     line = f"{evaluation.file}: {_count(len(evaluation.outputs), 'output')}, {_count(gradients, 'gradient')}"
+    for noun, table in (("Jacobian", evaluation.jacobians), ("Hessian", evaluation.hessians)):
+        if table:
+            line += f", {_count(sum(map(len, table.values())), noun)}"
     passed = sum(e.passed for e in evaluation.expectations)
     if evaluation.expectations:
         line += f", {passed} of {_count(len(evaluation.expectations), 'expectation')} held"

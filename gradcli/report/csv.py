@@ -1,4 +1,7 @@
-"""`--format csv`: rows `file,output,wrt,index,value`, one a number. The value of an unconnected gradient is empty."""
+"""`--format csv`: rows `file,output,wrt,index,value`, one a number. The value of an unconnected gradient is empty.
+
+`wrt` is `x` for a gradient, `x/jacobian`, `x/hessian`, or `x,z/hessian` for a mixed block.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import Style
-from .values import MAX_DEPTH, is_array
+from .values import MAX_DEPTH, derivatives, is_array
 
 if TYPE_CHECKING:
     from ..tasks.evaluation import Evaluation
@@ -22,10 +25,9 @@ def render(evaluations: Sequence[Evaluation], style: Style) -> str:
         for output, value in evaluation.outputs.items():
             for index, cell in _cells(value):
                 write([evaluation.file, output, "", index, cell])
-        for output, gradients in evaluation.gradients.items():
-            for name, gradient in gradients.items():
-                for index, cell in _cells(gradient):
-                    write([evaluation.file, output, name, index, cell])
+        for output, wrt, value in derivatives(evaluation):
+            for index, cell in _cells(value):
+                write([evaluation.file, output, wrt, index, cell])
     return text.getvalue()
 
 

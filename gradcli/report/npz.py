@@ -1,5 +1,6 @@
 """`--format npz`: NumPy arrays under `output` and `output/wrt`, with the file before a colon where there are several.
 
+`f/x` is the gradient; the others are `f/x/jacobian`, `f/x/hessian` and, for a mixed block, `f/x,z/hessian`.
 Lists and dicts are stored by their items (`output.0`, `output.w`); what has no number is left out.
 """
 
@@ -13,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import Style
+from .values import derivatives
 
 if TYPE_CHECKING:
     from ..tasks.evaluation import Evaluation
 
 
 def render(evaluations: Sequence[Evaluation], style: Style) -> bytes:
-    if not any(e.outputs or e.gradients for e in evaluations):
+    if not any(True for e in evaluations for _ in _entries(e)):
         return b""
     data = io.BytesIO()
     # Written by hand: np.savez takes names as keywords, and an output may be called `file`.
@@ -35,9 +37,8 @@ def render(evaluations: Sequence[Evaluation], style: Style) -> bytes:
 
 def _entries(evaluation: Evaluation) -> Iterator[tuple[str, Any]]:
     yield from evaluation.outputs.items()
-    for output, gradients in evaluation.gradients.items():
-        for name, gradient in gradients.items():
-            yield f"{output}/{name}", gradient
+    for output, wrt, value in derivatives(evaluation):
+        yield f"{output}/{wrt}", value
 
 
 def _arrays(path: str, value: Any) -> Iterator[tuple[str, Any]]:

@@ -1,15 +1,18 @@
-"""`--format text`: what was printed, then outputs and gradients, aligned.
+"""`--format text`: what was printed, then outputs and their derivatives, aligned.
 
-    f        24.2
-    ∂f/∂x    [-215.6  -88.]
+    f          24.2
+    ∂f/∂x      [-215.6  -88.]
+    ∂²f/∂x²    [[1330.  480.]
+                [ 480.  200.]]
 
-Labels are the names of the program; `∂Σy/∂x` is the gradient of the sum of an array y.
+Labels are the names of the program. Of an array y, `∂y/∂x` is the Jacobian, `∂Σy/∂x` the gradient of the sum, and
+`∂²Σy/∂x∂z` a mixed block of its Hessian.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import _printable
@@ -38,13 +41,30 @@ def render(evaluations: Sequence[Evaluation], style: Style) -> str:
 
 
 def _rows(evaluation: Evaluation) -> Iterator[tuple[str, Any]]:
-    """Each output, and behind it its gradients."""
-    for output in dict.fromkeys([*evaluation.outputs, *evaluation.gradients]):
+    """Each output, and behind it its derivatives."""
+    tables = evaluation.gradients, evaluation.jacobians, evaluation.hessians
+    for output in dict.fromkeys([*evaluation.outputs, *(output for table in tables for output in table)]):
         if output in evaluation.outputs:
             yield output, evaluation.outputs[output]
-        target = ("Σ" if output in evaluation.summed else "") + _operand(output)
-        for name, gradient in evaluation.gradients.get(output, {}).items():
-            yield f"∂{target}/∂{_operand(name)}", gradient
+        of = _operand(output)
+        total = f"Σ{of}" if output in evaluation.summed else of
+        gradients, jacobians, hessians = (table.get(output, {}) for table in tables)
+        for name, value in gradients.items():
+            yield f"∂{total}/∂{_operand(name)}", value
+        for name, value in jacobians.items():
+            if total != of or name not in gradients:  # the Jacobian of a scalar is its gradient
+                yield f"∂{of}/∂{_operand(name)}", value
+        for name, value in hessians.items():
+            yield f"∂²{total}/{_by_two(name, hessians)}", value
+
+
+def _by_two(name: str, names: Container[str]) -> str:
+    """`∂x²` for `x`, `∂x∂z` for the mixed block `x,z`; names of expressions may have commas of their own."""
+    for comma in re.finditer(",", name):
+        first, second = name[: comma.start()], name[comma.end() :]
+        if first in names and second in names:
+            return f"∂{_operand(first)}∂{_operand(second)}"
+    return f"∂{_operand(name)}²"
 
 
 def _operand(name: str) -> str:

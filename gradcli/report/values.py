@@ -1,9 +1,14 @@
-"""What reports need to know about values: Python numbers, strings, None, NumPy arrays, and lists and dicts of these."""
+"""What reports need to know about values: Python numbers, strings, None, NumPy arrays, and lists and dicts of these; and
+how the formats that are flat name derivatives."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..tasks.evaluation import Evaluation
 
 MAX_DEPTH = 200  # of lists in lists; a program can nest them until nothing that recurses can print them
 _DTYPES = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
@@ -46,3 +51,15 @@ def plain(value: Any, depth: int = 0) -> Any:
 
 def nonfinite(value: float) -> str:
     return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
+
+
+def derivatives(evaluation: Evaluation) -> Iterator[tuple[str, str, Any]]:
+    """Every derivative with its output, and what it is: `x` the gradient by x, `x/jacobian`, `x/hessian`, `x,z/hessian`."""
+    for suffix, table in (
+        ("", evaluation.gradients),
+        ("/jacobian", evaluation.jacobians),
+        ("/hessian", evaluation.hessians),
+    ):
+        for output, row in table.items():
+            for name, value in row.items():
+                yield output, name + suffix, value

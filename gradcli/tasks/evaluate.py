@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from ..collector import collector_paused
@@ -21,10 +22,11 @@ from ..engine.derivatives import (
 from ..engine.derived import derived_outputs
 from ..engine.evaluator import Compiled as Compiled
 from ..engine.evaluator import compile_program, declared_names, execute, release
+from ..engine.jacobians import hessians, jacobians, zero_block
 from ..engine.run import Run
 from ..engine.tape import primal
 from ..engine.tracing import dump
-from ..engine.values import FRAME_HEAD, UNSET, Function, Variable, describe, leaves, plain, read
+from ..engine.values import FRAME_HEAD, UNSET, Function, Variable, describe, leaves, map_structure, plain, read
 from ..lang import program
 from ..ops.op import Op
 from .evaluation import Evaluation, Options
@@ -33,7 +35,7 @@ EXPLAIN_STEPS = 200_000  # statements that the second run, for the reasons, may 
 
 
 def evaluate(node: program.Program, inputs: Mapping[str, Any], options: Options, compiled: Compiled | None = None) -> Evaluation:
-    """Runs a program and computes the gradients that `options` ask for.
+    """Runs a program and computes the derivatives that `options` ask for.
 
     inputs     numbers, bools, strings, nested lists and arrays by declared name (`x`, `other.w`)
     compiled   the program compiled for these settings, where it runs many times
@@ -42,10 +44,14 @@ def evaluate(node: program.Program, inputs: Mapping[str, Any], options: Options,
     inputs and options that don't fit the program.
     """
     verify_inputs(node, inputs, options.ignore_extra)
+    if options.mode == "forward":  # the one place that knows: the engine sweeps in reverse
+        help = "--mode reverse computes the same derivatives"
+        raise GradcliError(Diagnostic("E001", "forward mode isn't available", help=help))
     compiled = compiled or prepare(node, options)
     evaluation = Evaluation(node.source.name)
     while True:
         run = Run(options.settings, inputs)
+        answer = None
         started = time.perf_counter()
         try:
             frame = execute(compiled, run)
@@ -56,6 +62,8 @@ def evaluate(node: program.Program, inputs: Mapping[str, Any], options: Options,
             if _is_from_outside(error):
                 raise
             _collect(evaluation, run)
+            if answer is not None:
+                answer.fill(evaluation)
             evaluation.diagnostics += error.diagnostics
             return evaluation
         evaluation.timings.append(time.perf_counter() - started)
@@ -137,7 +145,7 @@ def _collect(evaluation: Evaluation, run: Run) -> None:
 
 
 class _Answer:
-    """The targets and sources of a run, and their gradients."""
+    """The targets and sources of a run, and the derivatives of the ones by the others."""
 
     def __init__(self, node: program.Program, run: Run, frame: list[Any], options: Options) -> None:
         self.node, self.run, self.frame, self.options = node, run, frame, options
@@ -145,7 +153,9 @@ class _Answer:
         self.targets = {name: self._named(name) for name in options.of} if options.of else self._automatic_targets()
         self.sources = self._sources()
         self.gradients: dict[str, dict[str, Any]] = {}
-        self.missing: list[tuple[str, str]] = []  # pairs of names without a gradient
+        self.jacobians: dict[str, dict[str, Any]] = {}
+        self.hessians: dict[str, dict[str, Any]] = {}
+        self.missing: dict[tuple[str, str], None] = {}  # pairs of names that are unconnected
 
     def _named(self, name: str) -> Any:
         """The value of an output or a top-level name. Raises GradcliError (E003) if there is none."""
@@ -184,19 +194,37 @@ class _Answer:
         return {v.name: v for v in self.run.declared if v.kind == "var"}
 
     def compute(self) -> None:
-        """One sweep a target, for all sources."""
-        if not self.options.grad:
-            return
-        for name, target in self.targets.items():
-            traced = verify_target(self.run, target, None)  # type: ignore[arg-type]
-            seeds = [(t, ones_like(self.run, t)) for t in traced]
-            found = gradients(self.run, seeds, list(self.sources.values()), recorded=False)
-            row = self.gradients[name] = {}
-            for (source_name, source), g in zip(self.sources.items(), found, strict=True):
-                if g is None or not differentiable(source) or self.is_replaced(source_name):
-                    self.missing.append((name, source_name))
-                    g = zeros_like(self.run, source) if self.options.unconnected == "zero" else None
-                row[source_name] = g
+        """What the options ask for: a target at a time, by all sources at once."""
+        run, options, by = self.run, self.options, self.sources
+        names, sources = list(by), list(by.values())
+        singles = [(name,) for name in names]
+        for of, target in self.targets.items():
+            if options.grad:
+                seeds = [(t, ones_like(run, t)) for t in verify_target(run, target, None)]
+                found = gradients(run, seeds, sources, recorded=False)
+                self.gradients[of] = self._row(of, zip(singles, found, strict=True), lambda x: zeros_like(run, by[x]))
+            if options.jacobian:
+                found = jacobians(run, target, sources)
+                self.jacobians[of] = self._row(of, zip(singles, found, strict=True), partial(self._zero_jacobian, target))
+            if options.hessian or options.hessian_blocks:
+                pairs = hessians(run, target, sources, options.hessian_blocks)
+                named = (((names[i], names[j]), block) for (i, j), block in pairs.items())
+                self.hessians[of] = self._row(of, named, lambda x, z: zero_block(run, by[x], by[z]))
+
+    def _row(self, of: str, found: Iterable[tuple[tuple[str, ...], Any]], zero: Callable[..., Any]) -> dict[str, Any]:
+        """The derivatives of one target, under the names of what they are by. What there isn't is noted, and is what
+        `zero` makes where the options say so."""
+        row = {}
+        for by, value in found:
+            if value is None or any(self.is_replaced(name) or not differentiable(self.sources[name]) for name in by):
+                if by[0] == by[-1]:  # a mixed block is missing where the one by one of the two is
+                    self.missing[of, by[0]] = None
+                value = zero(*by) if self.options.unconnected == "zero" else None
+            row[",".join(dict.fromkeys(by))] = value
+        return row
+
+    def _zero_jacobian(self, target: Any, by: str) -> Any:
+        return map_structure(lambda value: zero_block(self.run, value, self.sources[by]), target)
 
     def is_replaced(self, name: str) -> bool:
         """Whether a variable has lost its name to a plain value, so that there is no gradient under it unasked."""
@@ -205,10 +233,11 @@ class _Answer:
     def fill(self, evaluation: Evaluation) -> None:
         host = self.run.backend.to_host
         evaluation.outputs = {name: _host(host, plain(value)) for name, value in self.outputs.items()}
-        evaluation.gradients = {
-            of: {by: None if g is None else host(plain(g)) for by, g in row.items()} for of, row in self.gradients.items()
-        }
-        for name in self.gradients:
+        evaluation.gradients, evaluation.jacobians, evaluation.hessians = (
+            {of: {by: _host(host, plain(value)) for by, value in row.items()} for of, row in table.items()}
+            for table in (self.gradients, self.jacobians, self.hessians)
+        )
+        for name in evaluation.gradients | evaluation.hessians:
             values = [primal(read(v)) for v in leaves(self.targets[name])]
             if len(values) != 1 or shape_of(values[0]):
                 evaluation.summed.append(name)

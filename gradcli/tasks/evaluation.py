@@ -8,13 +8,24 @@ from typing import Any
 from ..diagnostics import Diagnostic
 from ..engine.run import Expectation, Settings
 
+# The options that are one of a few words.
+CHOICES = {
+    "mode": ("auto", "forward", "reverse"),
+    "unconnected": ("none", "zero", "error"),
+    "dtype": ("float64", "float32"),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """How to run a program. What stands here means the same in Python (`with_options`) and on the command line.
 
     of, wrt       targets and sources by name; empty: every output, every trainable variable
-    grad          whether gradients are computed at all
+    grad          whether gradients are computed
+    jacobian      whether Jacobians are
+    hessian       whether Hessians are
+    hessian_blocks  whether Hessians are, with the mixed blocks of two variables
+    mode          "reverse" or "forward": how to differentiate; "auto" chooses
     unconnected   "none", "zero" or "error": what an unconnected gradient gives
     dtype         the run's float type, "float64" or "float32"
     device        "cpu", "cuda" or "cuda:1"
@@ -27,6 +38,10 @@ class Options:
     of: tuple[str, ...] = ()
     wrt: tuple[str, ...] = ()
     grad: bool = True
+    jacobian: bool = False
+    hessian: bool = False
+    hessian_blocks: bool = False
+    mode: str = "auto"
     unconnected: str = "none"
     dtype: str = "float64"
     device: str = "cpu"
@@ -37,6 +52,11 @@ class Options:
     ignore_extra: bool = False
     tracks: bool = False  # keep track of the statement being executed, for limits that strike from outside
     trace: bool = False  # keep the trace as text in the evaluation (`--show trace`)
+
+    def __post_init__(self) -> None:
+        for name, known in CHOICES.items():
+            if getattr(self, name) not in known:
+                raise ValueError(f"{name}={getattr(self, name)!r}: it is one of {', '.join(map(repr, known))}")
 
     @property
     def settings(self) -> Settings:
@@ -51,9 +71,12 @@ class Options:
 class Evaluation:
     """The answer. Values are Python numbers, strings, None, NumPy arrays, and lists and dicts of these.
 
-    gradients[output][variable] has the variable's shape, or is None where unconnected (the diagnostics say why); for an
-    output that isn't a scalar it is the gradient of the sum of its elements, and the output is listed in `summed`.
-    `gradients` has an entry for every output that gets a gradient, in the order of the outputs.
+    gradients[output][variable]  has the variable's shape, or is None where unconnected (the diagnostics say why)
+    jacobians[output][variable]  has the output's shape and then the variable's; of a list or dict there is one in each place
+    hessians[output][variable]   has the variable's shape twice; a mixed block is under "x,z", in the order of the variables
+
+    Each has an entry for every output that is differentiated, in the order of the outputs, if it was asked for. For an
+    output that isn't a scalar, gradient and Hessian are those of the sum of its elements; it is listed in `summed`.
     """
 
     file: str

@@ -72,6 +72,8 @@ def test_examples_of_the_help_run(gradcli: Run, example: str) -> None:
         ("eval -e x --max-memory lots", "write `100M` or `2G`"),
         ("eval -e x --timeout 0", "write seconds"),
         ("eval -e x --format npz", "add `-o FILE.npz`"),
+        ("eval -e x --mode revers", "did you mean `reverse`?"),
+        ("eval -e x --hessians", "did you mean `--hessian`?"),
     ],
 )
 def test_a_wrong_command_line_is_told_how_to_be_right(gradcli: Run, arguments: str, help: str) -> None:
@@ -148,7 +150,8 @@ def test_examples_show_their_code(gradcli: Run, tmp_path: Path, code: str) -> No
 
 
 def test_settings_of_a_project(gradcli: Run, tmp_path: Path) -> None:
-    (tmp_path / "pyproject.toml").write_text('[tool.gradcli]\nformat = "json"\n[tool.gradcli.eval]\nprecision = 3\n')
+    (tmp_path / "pyproject.toml").write_text('[tool.gradcli]\nformat = "json"\n[tool.gradcli.eval]\nhessian-blocks = true\n')
+    assert gradcli("eval -e x*x --set x=3").json["hessians"] == {"result": {"x": 2.0}}
     assert json.loads(gradcli("ops tanh").out)["name"] == "tanh"
     assert gradcli("ops tanh --format text").out.startswith("tanh(x)")
 

@@ -114,6 +114,53 @@ def test_no_grad(gradcli: Run) -> None:
     assert gradcli("eval -e x**2 --set x=3 --no-grad").out == "result    9.0\n"
 
 
+def test_jacobians_and_hessians(gradcli: Run) -> None:
+    source = "var x = [1.0, 2.0]; var z = 3.0; y = x * x[0] * z"
+    both = gradcli("eval", "-e", source, "--jacobian", "--hessian-blocks")
+    assert both.out == (
+        "y            [3. 6.]\n"
+        "∂Σy/∂x       [12.  3.]\n"
+        "∂Σy/∂z       3.0\n"
+        "∂y/∂x        [[6. 0.]\n"
+        "              [6. 3.]]\n"
+        "∂y/∂z        [1. 2.]\n"
+        "∂²Σy/∂x²     [[6. 3.]\n"
+        "              [3. 0.]]\n"
+        "∂²Σy/∂z²     0.0\n"
+        "∂²Σy/∂x∂z    [4. 1.]\n"
+    )
+    answer = evaluate(gradcli, "-e", source, "--jacobian", "--hessian", "--no-grad", "--wrt", "x")
+    assert answer["gradients"] == {}
+    assert answer["jacobians"] == {"y": {"x": [[6.0, 0.0], [6.0, 3.0]]}}
+    assert answer["hessians"] == {"y": {"x": [[6.0, 3.0], [3.0, 0.0]]}}
+
+
+def test_hessians_in_every_format(gradcli: Run, tmp_path: Path) -> None:
+    command = ["eval", "-e", "x**2 * y", "--set", "x=3", "--set", "y=2", "--hessian-blocks", "--no-grad", "--format"]
+    assert json.loads(gradcli(*command, "jsonl").out)["hessians"] == {"result": {"x": 4.0, "y": 0.0, "x,y": 6.0}}
+    assert '<expr>,result,"x,y/hessian",,6.0\n' in gradcli(*command, "csv").out
+    assert gradcli(*command, "npz", "-o", "h.npz").code == 0
+    with np.load(tmp_path / "h.npz") as arrays:
+        assert arrays["result/x,y/hessian"] == 6.0
+
+
+def test_a_derivative_that_cannot_fit_leaves_the_values(gradcli: Run) -> None:
+    result = gradcli(
+        "eval", "-e", "var x = zeros(300000); y = x * 2; output sum(y), y", "--jacobian", "--of", "y", "--format", "json"
+    )
+    assert result.code == 4
+    assert "a Jacobian of shape (300000, 300000) would take 720 GB" in result.err
+    assert result.json["outputs"]["sum(y)"]["value"] == 0.0
+
+
+def test_mode(gradcli: Run) -> None:
+    source = "var x = 3.0; y = x**2"
+    assert evaluate(gradcli, "-e", source, "--mode", "reverse")["gradients"] == {"y": {"x": 6.0}}
+    forward = gradcli("eval", "-e", source, "--mode", "forward")
+    assert forward.code == 2
+    assert "forward mode isn't available" in forward.err
+
+
 def test_a_gradient_of_a_sum_says_so(gradcli: Run) -> None:
     assert "∂Σy/∂x    [2. 2.]" in gradcli("eval", "-e", "var x = [1.0, 2.0]; y = 2 * x").out
 

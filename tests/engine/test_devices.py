@@ -200,13 +200,13 @@ PROGRAMS = {
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_program(name: str, dtype: str) -> None:
     program = gradcli.load(source=PROGRAMS[name].replace("`", '"').replace("; ", "\n")).with_options(dtype=dtype)
+    program = program.with_options(jacobian=True, hessian_blocks=name != "complex")
     here, there = program.run(), program.with_options(device="cuda").run()
     assert there.expectations == here.expectations
     assert there.printed == here.printed
-    np.testing.assert_equal(there.outputs, here.outputs)
-    np.testing.assert_equal(there.gradients, here.gradients)
-    assert kinds(there.outputs) == kinds(here.outputs)
-    assert kinds(there.gradients) == kinds(here.gradients)
+    for table in ("outputs", "gradients", "jacobians", "hessians"):
+        np.testing.assert_equal(getattr(there, table), getattr(here, table))
+        assert kinds(getattr(there, table)) == kinds(getattr(here, table))
 
 
 def test_inputs_are_moved_once(monkeypatch: pytest.MonkeyPatch) -> None:

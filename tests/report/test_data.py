@@ -19,6 +19,8 @@ def evaluation(**changes: object) -> Evaluation:
     facts = {
         "outputs": {"y": 0.1 + 0.2, "v": np.array([1.0, np.nan]), "z": 1 + 2j, "l": [1, "a", None], "i": 3, "b": True},
         "gradients": {"y": {"x": np.array([[1.0, 2.0]]), "w": None}},
+        "jacobians": {"v": {"x": np.array([[3.0], [4.0]])}, "l": {"x": [5.0, np.array([6.0])]}},
+        "hessians": {"y": {"x": np.array([[7.0]]), "w": None, "x,w": 8.0}},
         "printed": ["∂ line"],
     }
     return Evaluation("a.tg", **{**facts, **changes})  # type: ignore[arg-type]
@@ -40,6 +42,8 @@ def test_json_is_the_contract_s_object() -> None:
         "b": {"value": True, "shape": [], "dtype": "bool"},
     }
     assert answer["gradients"] == {"y": {"x": [[1.0, 2.0]], "w": None}}
+    assert answer["jacobians"] == {"v": {"x": [[3.0], [4.0]]}, "l": {"x": [5.0, [6.0]]}}
+    assert answer["hessians"] == {"y": {"x": [[7.0]], "w": None, "x,w": 8.0}}
     assert answer["printed"] == ["∂ line"]
     assert answer["expectations"] == [{"line": 7, "passed": False, "message": "m"}]
     (entry,) = answer["diagnostics"]
@@ -80,6 +84,10 @@ def test_csv() -> None:
     assert table["z", "", ""] == "1+2j"
     assert table["y", "x", "0,1"] == "2.0"
     assert table["y", "w", ""] == ""
+    assert table["v", "x/jacobian", "1,0"] == "4.0"
+    assert table["l", "x/jacobian", "1,0"] == "6.0"
+    assert table["y", "x/hessian", "0,0"] == "7.0"
+    assert table["y", "x,w/hessian", ""] == "8.0"
     assert list(rows[0]) == ["file", "output", "wrt", "index", "value"]
 
 
@@ -87,8 +95,11 @@ def test_npz() -> None:
     data = render("npz", [evaluation(outputs={"file": 1.0, "d": {"w": [1.0]}})])
     assert isinstance(data, bytes)
     with np.load(io.BytesIO(data)) as arrays:
-        assert sorted(arrays.files) == ["d.w.0", "file", "y/x"]
+        derivatives = ["l/x/jacobian.0", "l/x/jacobian.1", "v/x/jacobian", "y/x", "y/x,w/hessian", "y/x/hessian"]
+        assert sorted(arrays.files) == ["d.w.0", "file", *derivatives]
         assert arrays["y/x"].tolist() == [[1.0, 2.0]]
+        assert arrays["v/x/jacobian"].tolist() == [[3.0], [4.0]]
+        assert arrays["y/x,w/hessian"] == 8.0
 
 
 def test_every_format_is_an_option() -> None:

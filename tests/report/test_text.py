@@ -84,6 +84,32 @@ def test_lines_are_aligned() -> None:
     )
 
 
+def test_the_labels_of_derivatives() -> None:
+    done = Evaluation(
+        "a.tg",
+        outputs={"f": 1.0, "m": np.ones(2), "f(x, y)": 2.0},
+        gradients={"f": {"x": 3.0}, "m": {"x": 4.0}},
+        jacobians={"f": {"x": 3.0, "w": 5.0}, "m": {"x": np.array([6.0, 7.0])}},
+        hessians={"m": {"x": 8.0, "w": None, "x,w": 9.0}, "f(x, y)": {"g(a, b)": 1.0, "x": 2.0, "g(a, b),x": 3.0}},
+        summed=["m"],
+    )
+    assert render("text", [done]) == (
+        "f                           1.0\n"
+        "∂f/∂x                       3.0\n"  # gradient and Jacobian: of a scalar they are one
+        "∂f/∂w                       5.0\n"
+        "m                           [1. 1.]\n"
+        "∂Σm/∂x                      4.0\n"
+        "∂m/∂x                       [6. 7.]\n"
+        "∂²Σm/∂x²                    8.0\n"
+        "∂²Σm/∂w²                    none\n"
+        "∂²Σm/∂x∂w                   9.0\n"
+        "f(x, y)                     2.0\n"
+        "∂²(f(x, y))/∂(g(a, b))²     1.0\n"
+        "∂²(f(x, y))/∂x²             2.0\n"
+        "∂²(f(x, y))/∂(g(a, b))∂x    3.0\n"
+    )
+
+
 def test_several_files_have_headings() -> None:
     text = render("text", [Evaluation("a.tg", {"y": 1.0}), Evaluation("b.tg", {"y": 2.0})])
     assert text == "a.tg:\ny    1.0\n\nb.tg:\ny    2.0\n"
@@ -102,4 +128,7 @@ def test_statistics() -> None:
     done.timings = [0.002, 0.001, 0.003]
     done.expectations = [Expectation(1, True), Expectation(2, False, "no")]
     (line,) = statistics(done)
+    assert statistics(Evaluation("a.tg", jacobians={"y": {"x": 1.0}}, hessians={"y": {"x": 1.0, "z": 2.0}})) == [
+        "a.tg: 0 outputs, 0 gradients, 1 Jacobian, 2 Hessians"
+    ]
     assert line == "rosenbrock.tg: 3 outputs, 4 gradients, 1 of 2 expectations held; 3 runs, best 1 ms, median 2 ms"

@@ -1,0 +1,229 @@
+"""Jacobians and Hessians: those that programs ask for, and those that are asked for from outside when a run is over.
+
+All are made of `blocks`, the derivatives of one value by some sources. A program's are recorded, so that they can be
+differentiated again; from outside they are plain arrays, filled row by row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from ..diagnostics import Span
+from ..ops import OPS
+from .apply import apply
+from .backends import count, dtype_name, is_complex, shape_of
+from .derivatives import differentiable, grad, gradients, note_unconnected, ones_like, verify_target, zeros_like
+from .run import Run
+from .tape import Site, Traced, primal
+from .values import Variable, leaves, map_structure, read, show_shape
+from .windows import Window
+
+STACK, RESHAPE = OPS["stack"], OPS["reshape"]
+
+
+def blocks(run: Run, target: Traced, sources: list[Any], site: Site | None = None, window: Window | None = None) -> list[Any]:
+    """The derivatives of one value by each of the sources, of shape target.shape + source.shape; None where unconnected.
+
+    site     where a program asks: what is computed is recorded; None from outside
+    window   the tape that is asked; the main tape if it is None
+
+    One reverse sweep for each element of the target, in which every source gets its row.
+    """
+    recorded = site is not None
+    like = primal(target)
+    if not shape_of(like):
+        return gradients(run, [(target, ones_like(run, target))], sources, recorded, window)
+    # An empty array has one sweep, too, which finds what it is connected with.
+    seeds = (unit(run, like, k) for k in range(max(like.size, 1)))
+    rows = (gradients(run, [(target, seed)], sources, recorded, window) for seed in seeds)
+    return _filled(run, rows, like, sources) if site is None else _stacked(run, site, rows, like, sources)
+
+
+def unit(run: Run, like: Any, k: int) -> Any:
+    """What is 1 at the element `k` and 0 elsewhere, of the shape and dtype of `like`."""
+    if not shape_of(like):
+        return ones_like(run, like)
+    seed = run.backend.xp.zeros(like.shape, like.dtype)
+    seed.ravel()[k : k + 1] = 1.0
+    return seed
+
+
+def _filled(run: Run, rows: Iterator[list[Any]], like: Any, sources: list[Any]) -> list[Any]:
+    """Plain rows as blocks, each put in its place as it comes."""
+    found: list[Any] = [None] * len(sources)
+    for k, row in enumerate(rows):
+        for j, part in enumerate(row):
+            if part is None:
+                continue
+            if found[j] is None:
+                found[j] = zero_block(run, like, sources[j])
+            found[j].reshape(like.size, *shape_of(part))[k : k + 1] = part
+    return found
+
+
+def _stacked(run: Run, site: Site, rows: Iterator[list[Any]], like: Any, sources: list[Any]) -> list[Any]:
+    """Recorded rows as blocks."""
+    found: list[Any] = []
+    for parts, source in zip(zip(*rows, strict=True), sources, strict=True):
+        if all(part is None for part in parts):
+            found.append(None)
+        elif not like.size:
+            found.append(zero_block(run, like, source))
+        else:
+            filled = tuple([zeros_like(run, source) if part is None else part for part in parts])
+            stacked = apply(run, site.derived(STACK), filled, {"axis": 0})
+            shape = list(like.shape + shape_of(primal(read(source))))
+            found.append(apply(run, site.derived(RESHAPE), (stacked,), {"shape": shape}))
+    return found
+
+
+def zero_block(run: Run, value: Any, source: Any) -> Any:
+    """The derivatives of a value by a source that it doesn't move with, of shape value.shape + source.shape."""
+    shape, inner = _block_shape(value, source), primal(read(source))
+    if not shape:
+        return run.real(0.0)
+    return run.backend.xp.zeros(shape, dtype_name(inner) if differentiable(source) else run.settings.dtype)
+
+
+def _block_shape(value: Any, source: Any) -> tuple[int, ...]:
+    return shape_of(primal(read(value))) + shape_of(primal(read(source)))
+
+
+def _verify_fit(run: Run, pairs: list[tuple[Any, Any]], what: str, span: Span | None) -> None:
+    """Refuses (E405) the derivatives of values by sources that can't fit, before any is computed."""
+    shapes = [_block_shape(value, source) for value, source in pairs]
+    largest = f"of shape {show_shape(max(shapes, key=count, default=()))}"
+    text = f"a {what} {largest}" if len(shapes) == 1 else f"{len(shapes)} {what}s, the largest {largest},"
+    run.verify_allocation(8 * sum(map(count, shapes)), text, span)
+
+
+def _verify_real(run: Run, sources: list[Any], span: Span | None) -> None:
+    for source in sources:
+        if is_complex(primal(read(source))):
+            name, place = (f"`{source.name}`", source.span) if type(source) is Variable else ("the source", None)
+            help = "make its real and its imaginary part variables of their own"
+            run.fail("E314", f"there is no Hessian by {name}, which is complex", span or place, help=help)
+
+
+# ---- asked for by programs -------------------------------------------------------------------------------------------
+
+
+def jacobian(run: Run, site: Site, operands: list[Any], options: dict[str, Any], window: Window | None = None) -> Any:
+    """`jacobian(target, source)`, of shape target.shape + source.shape: a block for each place of both."""
+    target, source = operands
+
+    def block(value: Any, by: Any) -> Any:
+        traced = verify_target(run, value, site.span)
+        _verify_fit(run, [(value, by)], "Jacobian", site.span)
+        (found,) = blocks(run, traced[0], [by], site, window) if traced else [None]
+        if found is not None and differentiable(by):
+            return found
+        note_unconnected(run, read(value), by, site.span, window)
+        return None
+
+    return map_structure(lambda by: map_structure(lambda value: block(value, by), target), source)
+
+
+def batch_jacobian(run: Run, site: Site, operands: list[Any], options: dict[str, Any], window: Window | None = None) -> Any:
+    """`batch_jacobian(target, source)`: the Jacobian of each row of the target by the same row of the source, of shape
+    (batch,) + target.shape[1:] + source.shape[1:]. Rows that mix are summed over, as in TensorFlow."""
+    target, source = (read(operand) for operand in operands)
+    shape, inner = shape_of(primal(target)), shape_of(primal(source))
+    verify_batch(run, shape, inner, site)
+    traced = verify_target(run, target, site.span)
+    rows = []
+    for seed in batch_seeds(run, primal(target)) if traced else ():
+        (row,) = gradients(run, [(traced[0], seed)], [operands[1]], recorded=True, window=window)
+        rows.append(row)
+    if all(row is None for row in rows):
+        note_unconnected(run, target, operands[1], site.span, window)
+        return None
+    filled = [zeros_like(run, source) if row is None else row for row in rows]
+    stacked = apply(run, site.derived(STACK), tuple(filled), {"axis": 1})
+    return apply(run, site.derived(RESHAPE), (stacked,), {"shape": list(shape + inner[1:])})
+
+
+def verify_batch(run: Run, shape: tuple[int, ...], inner: tuple[int, ...], site: Site) -> None:
+    """Raises GradcliError (E314) unless the first axes of a target and a source are the same batch."""
+    if not shape or not inner or shape[0] != inner[0]:
+        ours, theirs = show_shape(shape), show_shape(inner)
+        run.fail("E314", f"the first axes of target {ours} and source {theirs} aren't one batch", site.span)
+
+
+def batch_seeds(run: Run, target: Any) -> Iterator[Any]:
+    """The seeds of a batch Jacobian: for each element of a row, ones there in all rows."""
+    for k in range(count(target.shape[1:])):
+        seed = run.backend.xp.zeros(target.shape, target.dtype)
+        seed.reshape(target.shape[0], -1)[:, k] = 1.0
+        yield seed
+
+
+def hessian(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> Any:
+    """`hessian(target, source)`: the Jacobian of the gradient; zeros where the gradient is constant."""
+    target, source = operands
+
+    def second(by: Any) -> Any:
+        first = grad(run, site, [target, by], {"unconnected": "none", "seed": None})
+        if first is None:
+            return None
+        _verify_real(run, [by], site.span)
+        _verify_fit(run, [(by, by)], "Hessian", site.span)
+        traced = verify_target(run, first, site.span)
+        (found,) = blocks(run, traced[0], [by], site) if traced else [None]
+        return zero_block(run, by, by) if found is None else found
+
+    return map_structure(second, source)
+
+
+# ---- asked for from outside ------------------------------------------------------------------------------------------
+
+
+def jacobians(run: Run, target: Any, sources: list[Any]) -> list[Any]:
+    """The Jacobian of the target by each source, None where all of it is unconnected.
+
+    A target that is a list or dict has one in each of its places. Raises GradcliError for what has no derivative, and where
+    the answer can't fit.
+    """
+    verify_target(run, target, None)
+    values = [read(value) for value in leaves(target)]
+    _verify_fit(run, [(value, source) for value in values for source in sources], "Jacobian", None)
+    found = [blocks(run, value, sources) if verify_target(run, value, None) else [None] * len(sources) for value in values]
+    answers: list[Any] = []
+    for k, source in enumerate(sources):
+        parts = [row[k] for row in found]
+        if all(part is None for part in parts):
+            answers.append(None)
+            continue
+        places = iter([zero_block(run, v, source) if p is None else p for v, p in zip(values, parts, strict=True)])
+        answers.append(map_structure(partial(_next, places), target))
+    return answers
+
+
+def _next(places: Iterator[Any], _: Any) -> Any:
+    return next(places)
+
+
+def hessians(run: Run, target: Any, sources: list[Any], mixed: bool) -> dict[tuple[int, int], Any]:
+    """The second derivatives of the sum of the target by two sources: each twice and, where `mixed`, each with every later
+    one, of shape first.shape + second.shape. Zeros where the target is linear in them, None where it is unconnected with one.
+
+    Raises GradcliError for what has no derivative, for complex sources, and where the answer can't fit.
+    """
+    seeds = [(traced, ones_like(run, traced)) for traced in verify_target(run, target, None)]
+    firsts = gradients(run, seeds, sources, recorded=True)
+    connected = [k for k, first in enumerate(firsts) if first is not None]
+    _verify_real(run, [sources[k] for k in connected], None)
+    everyone = range(len(sources))
+    answers: dict[tuple[int, int], Any] = dict.fromkeys((i, i) for i in everyone)
+    answers |= dict.fromkeys((i, j) for i in everyone for j in everyone[i + 1 :] if mixed)
+    partners = {i: [j for j in connected if (i, j) in answers] for i in connected}
+    _verify_fit(run, [(sources[i], sources[j]) for i in connected for j in partners[i]], "Hessian", None)
+    for i in connected:
+        seconds = [sources[j] for j in partners[i]]
+        constant = not verify_target(run, firsts[i], None)
+        found = [None] * len(seconds) if constant else blocks(run, firsts[i], seconds)
+        for j, block in zip(partners[i], found, strict=True):
+            answers[i, j] = zero_block(run, sources[i], sources[j]) if block is None else block
+    return answers
