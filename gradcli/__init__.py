@@ -20,8 +20,8 @@ The engine, from a program to its gradients: `evaluator` compiles it and runs it
 `statements`, `expressions`, `calls`, `indexing`, `declarations`, `tapes` and `outcomes`. Every operation goes through
 `apply`; what `scalar_closures` and `fusion` write for hot scalar code means the same. `tape` is the trace, `windows` the
 views of it that tapes are, `reverse` the sweep, `rules` and `formulas` the readings of the table's derivatives that it
-uses, `derivatives` what programs ask for, `reasons` why there is nothing to give. `values`, `lanes` and `backends` say
-what a value is.
+uses, `derivatives` what programs ask for, `reasons` why there is nothing to give. Functions with a rule of their own are
+called by `own_functions`, and asked by `own_rules`. `values`, `lanes` and `backends` say what a value is.
 
 An evaluation goes `Source -> lang.parse -> lang.resolve -> engine -> tasks.evaluate -> Evaluation -> report -> stdout`,
 and `gradcli eval --show ast|program|trace` prints what lies between.

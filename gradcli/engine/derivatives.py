@@ -13,6 +13,7 @@ from .lanes import Lanes
 from .reverse import sweep
 from .run import Run, Unconnected
 from .tape import STRIDE, Site, Traced, primal, reachable
+from .unregistered import request
 from .values import List, Variable, describe, is_callable, leaves, map_structure, read, show_shape
 from .windows import Window, inputs_of
 
@@ -115,6 +116,7 @@ def _as_float(run: Run, value: Any) -> Any:
 # ---- the builtins ----------------------------------------------------------------------------------------------------
 
 
+@request
 def grad(run: Run, site: Site, operands: list[Any], options: dict[str, Any], window: Window | None = None) -> Any:
     """`grad(target, sources)`: the sources' structure, with the gradient of the sum of the target in each place.
 
@@ -165,6 +167,7 @@ def vjp(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> A
     return grad(run, site, [target, sources], {"unconnected": "none", "seed": u})
 
 
+@request
 def jvp(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> Any:
     """`jvp(target, sources, v)`: how the target changes along `v`.
 
@@ -211,6 +214,7 @@ def hvp(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> A
     return zeros_like(run, source) if second is None else second
 
 
+@request
 def jacobian(run: Run, site: Site, operands: list[Any], options: dict[str, Any], window: Window | None = None) -> Any:
     """`jacobian(target, source)`, of shape target.shape + source.shape: one sweep for each element of the target."""
     target, source = operands
@@ -236,6 +240,7 @@ def _jacobian(run: Run, site: Site, target: Any, source: Any, window: Window | N
     return apply(run, site.derived(RESHAPE), (stacked,), {"shape": list(shape + inner)})
 
 
+@request
 def batch_jacobian(run: Run, site: Site, operands: list[Any], options: dict[str, Any], window: Window | None = None) -> Any:
     """`batch_jacobian(target, source)`: the Jacobian of each row of the target by the same row of the source, of shape
     (batch,) + target.shape[1:] + source.shape[1:]. Rows that mix are summed over, as in TensorFlow."""
@@ -279,6 +284,7 @@ def unit(run: Run, like: Any, k: int) -> Any:
     return seed
 
 
+@request
 def hessian(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> Any:
     """`hessian(target, source)`: the Jacobian of the gradient; zeros where the gradient is constant."""
     target, source = operands
