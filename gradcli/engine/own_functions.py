@@ -132,7 +132,7 @@ def compile_backward(c: Compiler, node: program.Backward) -> Callable[[list[Any]
 
 def _is_carried(value: Any) -> bool:
     """Whether a part of a result has a cotangent, or, in a trace that keeps everything, a history."""
-    return type(value) is tuple or is_inexact(value)
+    return primal(value) is not value or is_inexact(value)
 
 
 def _outside(results: list[Traced], known: set[int], start: int, newest_leaf: int) -> list[tuple[Traced, Any]]:

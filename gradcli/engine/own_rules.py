@@ -166,11 +166,14 @@ def _recording(run: Run, recorded: bool) -> Iterator[None]:
         yield
         return
     before = trace.segment, trace.number, trace.limit
+    ranges = [(window.ranges, window.ranges[-1:], len(window.ranges)) for window in trace.windows]
     trace.advance()
     try:
         yield
     finally:
         trace.segment, trace.number, trace.limit = before
+        for found, last, n in ranges:  # a `pause` in the rule has ended them, and begun others
+            found[n - len(last) :] = last
 
 
 # ---- what a rule returns ---------------------------------------------------------------------------------------------
@@ -247,7 +250,7 @@ class _Answer:
             g = apply(run, site.derived(REAL), (g,))
         if (dtype := dtype_name(like)) in CASTS and dtype_name(primal(g)) != dtype:
             g = apply(run, site.derived(CASTS[dtype]), (g,))
-        return apply(run, site.derived(POS), (g,)) if type(g) is tuple else g  # so that it counts as a derivative
+        return apply(run, site.derived(POS), (g,)) if primal(g) is not g else g  # so that it counts as a derivative
 
     def _fail(self, message: str, help: str = "") -> NoReturn:
         returns = [node for node in self.rule.body if isinstance(node, program.Return)]
@@ -259,15 +262,13 @@ class _Answer:
 def _strict(run: Run, site: Site, dy: Any, c: Any) -> Any:
     """0 · inf = 0 here too: where nothing depends on the result, a gradient that isn't finite is zero. Element by element
     for a result of the same shape, else where all of the cotangent is zero."""
-    value, xp = primal(c), run.backend.xp
-    if run.backend.is_finite(value):
+    backend, value = run.backend, primal(c)
+    if backend.is_finite(value):
         return c
-    parts = [primal(part) for part in leaves(dy) if part is not None]
-    if len(parts) == 1 and shape_of(parts[0]) == shape_of(value):
-        idle = parts[0] == 0
-    else:
-        idle = not any(bool(xp.any(part != 0)) for part in parts)
-    return apply(run, site.derived(WHERE), (run.backend.settle(idle & ~xp.isfinite(value)), 0.0, c))
+    idle = [backend.operand(primal(part)) == 0 for part in leaves(dy) if part is not None]
+    nothing = idle[0] if len(idle) == 1 and idle[0].shape == shape_of(value) else all(part.all() for part in idle)
+    infinite = ~backend.xp.isfinite(backend.operand(value))
+    return apply(run, site.derived(WHERE), (backend.settle(infinite & nothing), 0.0, c))
 
 
 def _count(n: int, word: str) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gc
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 
+from gradcli.engine.derivatives import gradients
 from gradcli.engine.tape import Segment
 
 from .programs import evaluate, executed, failure, outputs, warnings
@@ -34,16 +36,19 @@ TWICE = "fn twice(x) { return 2 * x } backward (dy) { return 10 * dy }"
         (f"{TWICE}; var x = 3.0; r = grad(twice(2.0) * x, x)", 4.0),
         (f"{TWICE}; var x = 3.0; r = grad(twice(detach(x)) * x, x)", 6.0),
         # a function that gives back what it was given, or a constant
-        ("fn clip(x) { return x } backward (dy) { return dy * 0.5 / maximum(norm(dy), 0.5) }; var x = 2.0; r = grad(clip(x * x), x)",
+        ("fn clip(x) { return x } backward (dy) { return dy * 0.5 / maximum(norm(dy), 0.5) }; var x = 2.0; "
+         "r = grad(clip(x * x), x)",
          2.0),
         ("fn step(x) { return 1.0 if x > 0 else 0.0 } backward (dy) { return dy }; var x = 2.0; r = grad(3 * step(x), x)", 3.0),
         ("fn whole(x) { return round(x) } backward (dy) { return dy }; var x = [0.4, 1.6]; r = grad(whole(x)**2, x)", [0.0, 4.0]),
         # several parameters, defaults and none among them
         ("fn f(a, b = 3.0) { return a * b } backward (dy) { return [dy * b, dy * a] }; var x = 2.0; var k = 5.0; "
          "r = [grad(f(x), x), grad(f(x, k), [x, k]), grad(f(b = x, a = k), x)]", [3.0, [5.0, 2.0], 5.0]),
-        ("fn f(a, b) { return a * b } backward (dy) { return [none, 7 * dy] }; var x = 2.0; var k = 5.0; r = grad(f(x, k), [x, k])",
+        ("fn f(a, b) { return a * b } backward (dy) { return [none, 7 * dy] }; var x = 2.0; var k = 5.0; "
+         "r = grad(f(x, k), [x, k])",
          [None, 7.0]),
-        ("fn f(a, n) { return a**n } backward (dy) { return [dy * n * a**(n - 1), none] }; var x = 2.0; r = grad(f(x, 3), x)", 12.0),
+        ("fn f(a, n) { return a**n } backward (dy) { return [dy * n * a**(n - 1), none] }; var x = 2.0; "
+         "r = grad(f(x, 3), x)", 12.0),
         ("fn f(a, b) { return a * b } backward (dy) { return [dy * b, dy * a] }; var x = 3.0; r = grad(f(x, x), x)", 6.0),
         # recursion, and rules in functions
         ("fn power(x, n) { return x if n == 1 else x * power(x, n - 1) } backward (dy) { return [n * dy, none] }; var x = 3.0; "
@@ -57,7 +62,8 @@ TWICE = "fn twice(x) { return 2 * x } backward (dy) { return 10 * dy }"
         ("fn f(x) { x = 5 * x; return x } backward (dy) { return dy * x }; var x = 1.0; r = grad(f(x), x)", 5.0),
         (f"{CUBE}; var x = 2.0; y = cube(x); x := 5.0; r = grad(y, x)", 12.0),
         (f"{REGISTERED}; var x = 2.0; y = cube(x); x := 5.0; r = grad(y, x)", 12.0),
-        ("k = 2.0; fn f(x) { return k * x } backward (dy) { return dy * k }; var x = 1.0; y = f(x); k = 3.0; r = grad(y, x)", 2.0),
+        ("k = 2.0; fn f(x) { return k * x } backward (dy) { return dy * k }; var x = 1.0; y = f(x); k = 3.0; "
+         "r = grad(y, x)", 2.0),
         ("frozen n = 0; fn f(x) { return x } backward (dy) { n :+= 1; return dy }; var x = 1.0; y = f(x) + f(x); g = grad(y, x); "
          "r = [n, g]", [2, 2.0]),
         # a rule may ask for derivatives itself
@@ -93,7 +99,8 @@ def _close(found: Any, expected: Any) -> bool:
         ("fn f(d) { return d.w * d.b[0] } backward (dy) { return {w: dy * d.b[0], b: [dy * d.w, none]} }; "
          "r = grad(f({w: x, b: [z, 3.0]}), [x, z])", [5.0, 2.0]),
         ("fn f(l) { return sum(l * l) } backward (dy) { return 2 * dy * l }; r = grad(f([x, z]), [x, z])", [4.0, 10.0]),
-        ("fn f(l) { return l[0] * l[1] } backward (dy) { return [dy * l[1], dy * l[0]] }; r = grad(f([x, z]), [x, z])", [5.0, 2.0]),
+        ("fn f(l) { return l[0] * l[1] } backward (dy) { return [dy * l[1], dy * l[0]] }; "
+         "r = grad(f([x, z]), [x, z])", [5.0, 2.0]),
         ("fn f(l) { return l[0] * l[1] } backward (dy) { return [[dy * l[1], none]] }; r = grad(f([x, z]), [x, z])", [5.0, None]),
         ("fn f(v) { return sum(v) } backward (dy) { return [dy, 2 * dy] }; r = grad(f(array([x, z])), [x, z])", [1.0, 2.0]),
         ("fn f(v) { return sum(v) } backward (dy) { return [dy * [1.0, 2.0]] }; r = grad(f(array([x, z])), [x, z])", [1.0, 2.0]),
@@ -188,6 +195,18 @@ def test_a_call_is_one_record_and_a_plain_sweep_leaves_none() -> None:
     lines = [line.split("(")[0].split()[-1] for line in evaluation.trace.splitlines()]
     assert lines == ["pow", "cube", "add"]
     assert evaluation.gradients["y"]["x"] == 12.0
+    several = "fn f(x) { return [x, [1.0, 2 * x]] } backward (dy) { return dy[0] }; var x = 2.0; y = f(x)"
+    assert re.search(r"f\(v\d+\) = 3 results", evaluate(several, trace=True).trace)
+
+
+def test_a_plain_sweep_leaves_the_trace_as_it_was() -> None:
+    rule = "pause { a = dy * 3 }; tape t { watch z; b = z**2 }; return a * t.gradient(b, z)"
+    run, frame = executed(f"z = 1.5; fn f(x) {{ return x }} backward (dy) {{ {rule} }}; var x = 2.0; y = f(x)")
+    trace = run.trace
+    before = trace.segment, trace.number, trace.limit, [list(window.ranges) for window in trace.windows]
+    found = gradients(run, [(frame[-1], 1.0)], [frame[-2]], recorded=False)
+    assert found == [9.0]
+    assert before == (trace.segment, trace.number, trace.limit, [list(window.ranges) for window in trace.windows])
 
 
 @pytest.mark.parametrize("function", [CUBE, REGISTERED])
@@ -338,7 +357,8 @@ def test_an_opaque_function_that_captures_says_both() -> None:
         ("fn f(x) { return x } backward (dy) { return {x: dy} }", ["a dict", "`x`"]),
         ("fn g(l) { return l[0] * l[1] } backward (dy) { return dy }; fn f(x) = g([x, x])", ["`l`", "a list of 2"]),
         ("fn g(d) { return d.a } backward (dy) { return {b: dy} }; fn f(x) = g({a: x})", ["`d`", "a dict of a"]),
-        ("fn g(d) { return d.a[1] } backward (dy) { return {a: [none, [dy, dy]]} }; fn f(x) = g({a: [1.0, x]})", ["`d.a[1]`", "(2,)"]),
+        ("fn g(d) { return d.a[1] } backward (dy) { return {a: [none, [dy, dy]]} }; "
+         "fn f(x) = g({a: [1.0, x]})", ["`d.a[1]`", "(2,)"]),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("request_", ["", "; r = grad(f(x), x)"])
@@ -356,6 +376,15 @@ def test_an_error_inside_a_rule_is_told_with_its_call() -> None:
     found = failure("fn f(x) {\n    return x\n} backward (dy) {\n    return dy @ x\n}\nvar x = 2.0\ny = f(x)\nd = grad(y, x)")
     assert (found.code, found.span and found.span.line) == ("E304", 4)
     assert [(call.function, call.span.line) for call in found.calls] == [("backward f", 7)]
+
+
+def test_a_rule_is_called_as_deep_as_any_function() -> None:
+    power = (
+        "fn power(x, n) { return x if n == 0 else x * power(x, n - 1) } backward (dy) { return [dy * n * power(x, n - 1), none] }"
+    )
+    assert evaluate(f"{power}; var x = 1.0; y = power(x, 1900)").gradients["y"]["x"] == 1900.0
+    found = failure("fn f(x) { return x } backward (dy) { return dy + grad(f(x), x) }; var x = 1.0; y = f(x)")
+    assert found.code == "E406"
 
 
 def test_a_function_that_an_inner_one_calls_by_name() -> None:
