@@ -16,8 +16,9 @@ from ..lang import program
 from ..ops import OPS
 from .apply import apply, to_array
 from .backends import dtype_name, is_complex, shape_of
+from .boxes import level_of, primal, up_to
 from .run import Run
-from .tape import KeepingTrace, Segment, Site, Traced, primal
+from .tape import KeepingTrace, Segment, Site, Trace, Traced
 from .unregistered import UnregisteredError
 from .values import Cell, Code, Function, List, describe, leaves, map_structure, read, show_shape
 
@@ -41,12 +42,13 @@ class Held:
         self.primal, self.number = primal, number
 
 
-def shelve(value: Any, held: list[Traced]) -> Any:
-    """A value as a record keeps it: variables read, and traced numbers `Held`, which are also appended to `held`."""
+def shelve(value: Any, level: int, held: list[Traced]) -> Any:
+    """A value as a record of a trace keeps it: variables read, no box of a level above the trace's, and what is traced
+    there `Held`, which is also appended to `held`."""
 
     def put(item: Any) -> Any:
-        item = read(item)
-        if type(item) is not tuple:
+        item = up_to(read(item), level)
+        if level_of(item) != level:
             return item
         held.append(item)
         return Held(item[0], item[1])
@@ -113,7 +115,7 @@ class OwnCall:
         if beyond:
             raise captured_error(self.function, beyond)
         dy = self._cotangent(run, g, y)
-        with _recording(run, sweep.recorded):
+        with _recording(segment.trace, sweep.recorded):
             answer = _call(run, rule, [dy, *arguments], site)
         if not sweep.recorded:
             answer = map_structure(lambda value: primal(read(value)), answer)
@@ -121,8 +123,8 @@ class OwnCall:
         for k in asked:
             if k in found:
                 sweep.add(numbers[k], found[k])
-            elif isinstance(run.trace, KeepingTrace):
-                run.trace.declined[numbers[k]] = site, rule.code.node
+            elif isinstance(segment.trace, KeepingTrace):
+                segment.trace.declined[numbers[k]] = site, rule.code.node
 
     def _rule(self, segment: Segment) -> tuple[Function | None, list[Any]]:
         """The rule as a function, and what it takes behind the cotangent."""
@@ -159,9 +161,8 @@ def _zeros(run: Run, like: Any) -> Any:
 
 
 @contextmanager
-def _recording(run: Run, recorded: bool) -> Iterator[None]:
+def _recording(trace: Trace, recorded: bool) -> Iterator[None]:
     """For a rule in a sweep that isn't recorded: what is recorded meanwhile is as if it had never been."""
-    trace = run.trace
     if recorded or trace.segment is None or trace.keeps_all:
         yield
         return
