@@ -90,11 +90,13 @@ class _Call:
         site.of = None  # the program's own, and no derivative
         for level in sorted(levels):
             box = next(v for v in (up_to(v, level) for v in given) if level_of(v) == level)
-            at = map_structure(lambda v: up_to(v, level), result)  # noqa: B023 (called here and now)
+            at, arguments = result, self.arguments
+            if level < max(levels):
+                at, arguments = (map_structure(lambda v: up_to(v, level), whole) for whole in (at, arguments))  # noqa: B023
             if type(box) is Dual:
                 value = self._along(level, at, value)
             else:
-                value = self._recorded(box[2].trace, site, at, outputs, value)
+                value = self._recorded(box[2].trace, site, arguments, at, outputs, value)
         return value
 
     def _along(self, level: int, result: Any, value: Any) -> Any:
@@ -109,10 +111,9 @@ class _Call:
         tangents = iter([v.tangent if level_of(v) == level else None for v in leaves(result)])
         return map_structure(lambda v: v if (t := next(tangents)) is None else Dual(v, t, level), value)
 
-    def _recorded(self, trace: Trace, site: Site, result: Any, outputs: Any, value: Any) -> Any:
+    def _recorded(self, trace: Trace, site: Site, arguments: List, result: Any, outputs: Any, value: Any) -> Any:
         """The value as that of a record on `trace`; as it is, where that is paused, or nothing leads there."""
         function, frame, level = self.function, self.frame, trace.level
-        arguments = map_structure(lambda v: up_to(v, level), self.arguments)
         inputs = [v for v in leaves(arguments) if level_of(v) == level]
         if trace.segment is None:
             return value
