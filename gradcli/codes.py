@@ -324,7 +324,7 @@ _REASONS = {
         "The tape holds only what was computed while it was open, from what it watched.",
         "Open the tape earlier, or `watch` the source first.",
     ),
-    "rule_returns_none": Code(
+    "rule_gives_none": Code(
         "a function's own rule returned none",
         "The path goes through a function whose `backward` rule says, for this parameter, that there is no gradient.",
         "Return a gradient in its place; zeros, if the function doesn't move with the parameter.",

@@ -117,7 +117,7 @@ def _declined(run: Run, reached: _Reached, source: int, target: Any, window: Win
     for number, (site, rule) in sorted(trace.declined.items()):
         if number in reached.numbers:
             text = f"the rule of `{site.op.name}` returned none for what depends on it"
-            return Reason("rule_returns_none", text, rule.span, "return a gradient in its place, of zeros if need be")
+            return Reason("rule_gives_none", text, rule.span, "return a gradient in its place, of zeros if need be")
     return None
 
 

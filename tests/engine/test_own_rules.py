@@ -219,8 +219,8 @@ def test_a_training_loop_holds_nothing(function: str) -> None:
 @pytest.mark.parametrize(
     ("program", "reason", "line"),
     [
-        ("fn f(x) { return x } backward (dy) { return none }\nvar x = 1.0\ny = f(x)", "rule_returns_none", 1),
-        ("fn f(a, b) { return a * b } backward (dy) { return [none, dy] }\nvar x = 1.0\ny = f(x, 2.0)", "rule_returns_none", 1),
+        ("fn f(x) { return x } backward (dy) { return none }\nvar x = 1.0\ny = f(x)", "rule_gives_none", 1),
+        ("fn f(a, b) { return a * b } backward (dy) { return [none, dy] }\nvar x = 1.0\ny = f(x, 2.0)", "rule_gives_none", 1),
         (f"{OPAQUE}\nvar x = 1.0\ny = cube(detach(x)) + 0 * x * 1.0\nz = cube(detach(x))", "detached", 4),
         (f"{CUBE}\nvar x = 1.0\npause {{ y = cube(x) }}\nz = y * 2", "paused", 3),
         ("fn f(x) { return int64(x) } backward (dy) { return dy }\nvar x = 1.0\ny = 2.0 * f(x)", "integer", 3),
