@@ -176,13 +176,8 @@ class Sweep:
             self.fail_without_rule(site, number, f"`{site.op.name}` of a complex number")
 
     def fail_without_rule(self, site: Site, number: int, what: str) -> NoReturn:
-        raise UnregisteredError(
-            what,
-            site.span,
-            self.segment.calls_to(number),
-            "cut the path with `detach(…)`, or state the \
-gradient of the function around it: `fn f(…) { … } backward (dy) { … }`",
-        )
+        fix = "state the gradient of the function around it: `fn f(…) { … } backward (dy) { … }`"
+        raise UnregisteredError(what, site.span, self.segment.calls_to(number), f"cut the path with `detach(…)`, or {fix}")
 
     def _fit(self, c: Any, operand: Any) -> Any:
         """A cotangent summed to its operand's shape, real for a real operand, of its dtype."""
@@ -256,7 +251,7 @@ gradient of the function around it: `fn f(…) { … } backward (dy) { … }`",
             else:
                 rule = None if op.vjp is None or callable(op.vjp) else op.vjp[k]
                 if rule is None:
-                    self.fail_without_rule(site, number, f"`{op.name}` by its `{op.signature.operands[k].name}`")
+                    self.fail_without_rule(site, number, f"`{op.name}`")
                 c = rule(m, cotangent, result, *values, **options)
             if segment is None:
                 c = self._fit(c, operands[k])
