@@ -18,10 +18,12 @@ frozen      records that are cheap to define, for the trees; collector.py pauses
 
 The engine, from a program to its gradients: `evaluator` compiles it and runs it, with a case for each node in
 `statements`, `expressions`, `calls`, `indexing`, `declarations`, `tapes` and `outcomes`. Every operation goes through
-`apply`; what `scalar_closures` and `fusion` write for hot scalar code means the same. `tape` is the trace, `windows` the
-views of it that tapes are, `reverse` the sweep, `rules` and `formulas` the readings of the table's derivatives that it
-uses, `derivatives` and `jacobians` what is asked for, `reasons` why there is nothing to give. `values`, `lanes` and
-`backends` say what a value is.
+`apply`; what `scalar_closures` and `fusion` write for hot scalar code means the same, with `compound` operations. `tape`
+is the trace, `windows` the views of it that tapes are, `reverse` the sweep back over it, `forward` what carries tangents
+along, `rules` and `formulas` the readings of the table's derivatives that both use. `derivatives` and `jacobians` answer
+what is asked of values, `transforms` what is asked of functions, at the `levels` that they open; `reasons` says why there
+is nothing to give. Functions with a rule of their own are called by `own_functions`, and asked by `own_rules`. `values`,
+`boxes`, `lanes` and `backends` say what a value is.
 
 An evaluation goes `Source -> lang.parse -> lang.resolve -> engine -> tasks.evaluate -> Evaluation -> report -> stdout`,
 and `gradcli eval --show ast|program|trace` prints what lies between.

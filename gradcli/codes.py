@@ -155,6 +155,21 @@ _RUN_TIME = {
         "no gradient registered",
         "The path goes through an `opaque fn`, whose derivative nobody has stated. A silent `none` would hide that.",
         "State it with `backward NAME(dy, …) { … }`, or cut the path with `detach(…)`.",
+        "opaque fn f(x) = x**2\nvar x = 2.0\ny = grad(f(x), x)",
+    ),
+    "E322": Code(
+        "a rule returned what is no gradient",
+        "A `backward` body returns one gradient a parameter, in order, as a list (a bare value for one parameter).\n"
+        "Each has the structure and the shape of its parameter; `none` is no gradient.",
+        "The message shows both shapes. Where the body repeats a parameter along an axis, the gradient is the sum over it.",
+        "var x = 2.0\nfn f(x) { return x * ones([3]) } backward (dy) { return dy }\ny = grad(f(x), x)",
+    ),
+    "E323": Code(
+        "a rule can't return this gradient",
+        "A function with a derivative rule of its own uses a variable from outside. The rule returns gradients of the\n"
+        "parameters only, so the one by that variable would be missing, silently.",
+        "Make the variable a parameter, or cut the path with `detach(…)`.",
+        "var w = 2.0\nvar x = 3.0\nfn f(x) { return w * x } backward (dy) { return dy * w }\ny = f(x)",
     ),
     "E318": Code(
         "an unconnected gradient",
@@ -308,6 +323,11 @@ _REASONS = {
         "the path was computed before the tape began",
         "The tape holds only what was computed while it was open, from what it watched.",
         "Open the tape earlier, or `watch` the source first.",
+    ),
+    "rule_gives_none": Code(
+        "a function's own rule returned none",
+        "The path goes through a function whose `backward` rule says, for this parameter, that there is no gradient.",
+        "Return a gradient in its place; zeros, if the function doesn't move with the parameter.",
     ),
     "not_on_path": Code(
         "the source isn't on the path to the target",

@@ -50,3 +50,19 @@ def lowered(value: Any, level: int) -> Any:
     if level_of(value) != level:
         return value
     return value[0] if type(value) is tuple else value.primal
+
+
+def up_to(value: Any, level: int) -> Any:
+    """The value without its boxes above `level`."""
+    while level_of(value) > level:
+        value = value[0] if type(value) is tuple else value.primal
+    return value
+
+
+def levels_of(value: Any) -> list[int]:
+    """The levels of all boxes of a value, the outermost first."""
+    found = []
+    while (level := level_of(value)) != UNBOXED:
+        found.append(level)
+        value = lowered(value, level)
+    return found

@@ -11,6 +11,7 @@ from ..ops.op import BindingError, Op
 from . import builtins, indexing, tapes
 from .apply import apply
 from .compiler import Closure, Compiler
+from .own_functions import with_rule
 from .run import MAX_DEPTH, Run
 from .tape import Site
 from .values import FRAME_HEAD, UNSET, Cell, Code, Function, List, Namespace, Tape, Transform, describe, plain
@@ -23,11 +24,16 @@ def compile_function(c: Compiler, node: program.Function) -> Closure:
     from .expressions import compile_expression
 
     code = _compile_code(c, node)
+    if node.rule is not None or node.opaque:
+        code.body = with_rule(code, None if node.rule is None else _compile_code(c, node.rule))
     sources = [outer.index + FRAME_HEAD for outer, _ in node.captures]
     defaults = [None if p.default is None else compile_expression(c, p.default) for p in node.parameters]
 
     def make(frame: list[Any]) -> Function:
-        return Function(code, [frame[k] for k in sources], [UNSET if d is None else d(frame) for d in defaults])
+        cells = [frame[k] for k in sources]
+        if node.opaque:
+            cells.append(Cell([None]))  # for its rule
+        return Function(code, cells, [UNSET if d is None else d(frame) for d in defaults])
 
     return make
 
@@ -42,7 +48,8 @@ def _compile_code(c: Compiler, node: program.Function) -> Code:
     code.self_slot = node.self_slot.index + FRAME_HEAD if node.self_slot else 0
     code.template = [None] * FRAME_HEAD + [UNSET] * node.n_slots
     own = set(code.captured)
-    code.shared = [k + FRAME_HEAD for k in own_cells(node.body, node.parameters) if k + FRAME_HEAD not in own]
+    inside = node.body if node.rule is None else (*node.body, node.rule)
+    code.shared = [k + FRAME_HEAD for k in own_cells(inside, node.parameters) if k + FRAME_HEAD not in own]
     outside = c.declared, c.parameters, c.in_function
     c.declared, c.parameters, c.in_function = set(), {p.slot.index for p in node.parameters}, True
     code.body = compile_body(c, node.body)
@@ -77,12 +84,12 @@ def call_function(run: Run, function: Function, arguments: list[Any], keywords: 
     frame = code.template.copy()
     frame[0] = run
     _bind(run, function, frame, arguments, keywords, site.span)
+    if code.self_slot:
+        frame[code.self_slot] = function
     for k in code.shared:
         frame[k] = Cell([frame[k]])
     for k, cell in zip(code.captured, function.cells, strict=True):
         frame[k] = cell
-    if code.self_slot:
-        frame[code.self_slot] = function
     run.depth += 1
     if run.depth > MAX_DEPTH:
         run.depth -= 1

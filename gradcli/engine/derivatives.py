@@ -12,6 +12,7 @@ from .lanes import Lanes
 from .reverse import sweep
 from .run import Run, Unconnected
 from .tape import STRIDE, Site, Traced, primal, reachable
+from .unregistered import request
 from .values import List, Variable, describe, is_callable, leaves, map_structure, read, show_shape
 from .windows import Window, inputs_of
 
@@ -111,6 +112,7 @@ def _as_float(run: Run, value: Any) -> Any:
 # ---- the builtins ----------------------------------------------------------------------------------------------------
 
 
+@request
 def grad(run: Run, site: Site, operands: list[Any], options: dict[str, Any], window: Window | None = None) -> Any:
     """`grad(target, sources)`: the sources' structure, with the gradient of the sum of the target in each place.
 
@@ -161,6 +163,7 @@ def vjp(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> A
     return grad(run, site, [target, sources], {"unconnected": "none", "seed": u})
 
 
+@request
 def jvp(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> Any:
     """`jvp(target, sources, v)`: how the target changes along `v`.
 

@@ -17,6 +17,7 @@ from .backends import count, dtype_name, is_complex, shape_of
 from .derivatives import differentiable, grad, gradients, note_unconnected, ones_like, verify_target, zeros_like
 from .run import Run
 from .tape import Site, Traced, primal
+from .unregistered import request
 from .values import Variable, leaves, map_structure, read, show_shape
 from .windows import Window
 
@@ -110,6 +111,7 @@ def _verify_real(run: Run, sources: list[Any], span: Span | None) -> None:
 # ---- asked for by programs -------------------------------------------------------------------------------------------
 
 
+@request
 def jacobian(run: Run, site: Site, operands: list[Any], options: dict[str, Any], window: Window | None = None) -> Any:
     """`jacobian(target, source)`, of shape target.shape + source.shape: a block for each place of both."""
     target, source = operands
@@ -126,6 +128,7 @@ def jacobian(run: Run, site: Site, operands: list[Any], options: dict[str, Any],
     return map_structure(lambda by: map_structure(lambda value: block(value, by), target), source)
 
 
+@request
 def batch_jacobian(run: Run, site: Site, operands: list[Any], options: dict[str, Any], window: Window | None = None) -> Any:
     """`batch_jacobian(target, source)`: the Jacobian of each row of the target by the same row of the source, of shape
     (batch,) + target.shape[1:] + source.shape[1:]. Rows that mix are summed over, as in TensorFlow."""
@@ -160,6 +163,7 @@ def batch_seeds(run: Run, target: Any) -> Iterator[Any]:
         yield seed
 
 
+@request
 def hessian(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> Any:
     """`hessian(target, source)`: the Jacobian of the gradient; zeros where the gradient is constant."""
     target, source = operands

@@ -6,17 +6,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 from ..ops import OPS
 from .apply import apply
 from .backends import CPU, Backend, is_complex, shape_of, sum_to
 from .formulas import array_pull, scalar_pull
 from .lanes import Lanes, with_rows
+from .own_rules import OwnCall
 from .rules import Language, Value, array_language
 from .run import Run
 from .scalar_calls import call_on_scalars
 from .tape import STRIDE, Blank, Segment, Site, primal
+from .unregistered import UnregisteredError
 from .windows import inputs_of
 
 ADD, REAL = OPS["add"], OPS["real"]
@@ -43,6 +45,7 @@ class Sweep:
         self.owned: set[int] = set()
         self.found: dict[int, Any] = {}
         self.site: Site  # of the record being passed
+        self.segment: Segment  # which holds it
 
     def blocks(self, segment: Segment) -> Iterator[tuple[int, Iterator[Any]]]:
         """A segment's records from the last that may matter backwards, in blocks, up to the first block beyond which
@@ -69,6 +72,7 @@ class Sweep:
     def through(self, segment: Segment) -> None:
         """Takes the cotangents of a segment's records to their inputs."""
         cotangents, wanted, owned, marked = self.cotangents, self.wanted, self.owned, self.marked
+        self.segment = segment
         pop = cotangents.pop
         inner = any(w >= segment.first for w in wanted)
         elements, repairs = self.run.backend is CPU, self.repairs
@@ -149,7 +153,7 @@ class Sweep:
         for k, n in zip(site.operands, numbers, strict=True):
             if marked is not None and n not in marked:
                 continue
-            self.verify_rule(site, operands[k])
+            self.verify_rule(site, operands[k], number)
             pull = array_pull(backend, site.op, k, self.repairs, not shape_of(operands[k]))
             if not shape or shape_of(operands[k]) != shape:
                 self.add(n, self._fit(pull(g, y, *operands), operands[k]))
@@ -172,9 +176,13 @@ class Sweep:
                 own = operands[k].array.shape if type(operands[k]) is Lanes else None
                 self.add(n, Lanes(sum_to(c, own)) if own else self._fit(c.sum(axis=-1), operands[k]))
 
-    def verify_rule(self, site: Site, operand: Any) -> None:
+    def verify_rule(self, site: Site, operand: Any, number: int) -> None:
         if site.op.real_only and is_complex(operand):
-            self.run.fail("E317", f"`{site.op.name}` of a complex number has no gradient registered", site.span)
+            self.fail_without_rule(site, number, f"`{site.op.name}` of a complex number")
+
+    def fail_without_rule(self, site: Site, number: int, what: str) -> NoReturn:
+        fix = "state the gradient of the function around it: `fn f(…) { … } backward (dy) { … }`"
+        raise UnregisteredError(what, site.span, self.segment.calls_to(number), f"cut the path with `detach(…)`, or {fix}")
 
     def _fit(self, c: Any, operand: Any) -> Any:
         """A cotangent summed to its operand's shape, real for a real operand, of its dtype."""
@@ -209,6 +217,9 @@ class Sweep:
         self.site = site
         if op is PART:
             self._add_part(numbers[0], operands[0], options["index"], g)
+            return
+        if type(options) is OwnCall:
+            options.pull(self, site, operands, numbers, g, y, number)
             return
         if type(options) is tuple:  # element reads and writes keep their index as it is
             options = {"index": options}
@@ -245,7 +256,7 @@ class Sweep:
             else:
                 rule = None if op.vjp is None or callable(op.vjp) else op.vjp[k]
                 if rule is None:
-                    run.fail("E317", f"`{op.name}` has no gradient registered", site.span, help="use it on a detached value")
+                    self.fail_without_rule(site, number, f"`{op.name}`")
                 c = rule(m, cotangent, result, *values, **options)
             if segment is None:
                 c = self._fit(c, operands[k])

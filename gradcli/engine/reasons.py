@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 from ..diagnostics import CallSite, Diagnostic, Span
 from ..lang import program
 from .backends import is_inexact
+from .derivatives import ones_like
+from .reverse import sweep
 from .run import Run
 from .tape import STRIDE, KeepingTrace, Segment, Site, carries, primal
 from .values import Variable, describe, leaves, read
@@ -72,7 +74,7 @@ def find(run: Run, node: program.Program, target: Any, source: Any, name: str, w
     if type(source) is Variable and source.name in run.replaced:
         return replaced(run, source.name)
     if targets & reached.numbers:
-        return _not_in(window, reached, number, targets, called)
+        return _declined(run, reached, number, target, window) or _not_in(window, reached, number, targets, called)
     decided = next(((value, where) for value, where in trace.conditions if value[1] in reached.numbers), None)
     if reached.first_use is None and decided is None:
         place = _unexecuted_read(node, name, trace.executed)
@@ -104,6 +106,19 @@ def _not_in(window: Window, reached: _Reached, source: int, targets: set[int], c
             help = "compute it in the block of the tape"
             return Reason("not_recorded", text, site.span, help, segment.calls_to(number))
     return Reason("not_watched", f"{tape} doesn't watch what {called} is made of", None, "`watch` it in the block of the tape")
+
+
+def _declined(run: Run, reached: _Reached, source: int, target: Any, window: Window) -> Reason | None:
+    """The reason where a function's own rule returned none: another sweep asks the rules again."""
+    trace = reached.trace
+    trace.declined.clear()
+    values = [v for v in map(read, leaves(target)) if type(v) is tuple and v[1] in trace.active]
+    sweep(run, [(v, ones_like(run, v)) for v in values], {source}, recorded=False, window=window)
+    for number, (site, rule) in sorted(trace.declined.items()):
+        if number in reached.numbers:
+            text = f"the rule of `{site.op.name}` returned none for what depends on it"
+            return Reason("rule_gives_none", text, rule.span, "return a gradient in its place, of zeros if need be")
+    return None
 
 
 def replaced(run: Run, name: str) -> Reason:

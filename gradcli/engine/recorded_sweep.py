@@ -26,6 +26,7 @@ class RecordedSweep(Sweep):
 
     def through(self, segment: Segment) -> None:
         """The same through `apply`: what the sweep computes is on the trace again."""
+        self.segment = segment
         for number, flat in self.blocks(segment):
             for y, b, a, in1, in0, site in zip(flat, flat, flat, flat, flat, flat, strict=True):
                 number -= 1
@@ -50,7 +51,7 @@ class RecordedSweep(Sweep):
                     result = y if type(y) is Blank else (y, number, segment)
                     for k, n in zip(site.operands, numbers, strict=True):
                         if self.marked is None or n in self.marked:
-                            self.add(n, self._pull_recorded(site, k, g, result, operands))
+                            self.add(n, self._pull_recorded(site, k, g, result, operands, number))
                 else:
                     self.structural(site, operands, b, numbers, g, y, number, segment)
 
@@ -72,9 +73,9 @@ class RecordedSweep(Sweep):
             old = cotangents.get(n)
             cotangents[n] = c if old is None else call_on_scalars(run, site.derived(ADD), old, c)
 
-    def _pull_recorded(self, site: Site, k: int, g: Any, y: Any, operands: list[Any]) -> Any:
+    def _pull_recorded(self, site: Site, k: int, g: Any, y: Any, operands: list[Any], number: int) -> Any:
         run = self.run
-        self.verify_rule(site, primal(operands[k]))
+        self.verify_rule(site, primal(operands[k]), number)
         partial = partial_formula(site.op, k)
         if partial.kind == "number" and partial.value == 1:
             c = g

@@ -30,7 +30,7 @@ SEGMENT_RECORDS = 1000
 NO_ROOTS = 2**62
 ROOM = 744  # a segment with less room left isn't begun an iteration in: see Note [Turning over]
 
-_leaf_numbers = itertools.count(1)
+leaf_numbers = itertools.count(1)  # of all leaves ever, with the sign turned
 
 
 class Site:
@@ -200,7 +200,7 @@ class Trace:
         """A value with no history. A variable's keeps its `number` when its state changes, and its windows are told by its
         `origin` when it is used; without an origin it is a value that the main tape watches."""
         if number is None:
-            number = -next(_leaf_numbers)
+            number = -next(leaf_numbers)
         self.watched.add(number)
         if origin is None:
             self.main.watch.add(number)
@@ -298,16 +298,18 @@ class KeepingTrace(Trace):
 
     A value that is traced here may have no gradient; `active` holds the numbers of those that have. With the operands of
     conditions and the histories of states, that is what `reasons.py` needs to tell where a chain breaks. Where everything
-    is paused it goes on recording, and notes the numbers in `paused`.
+    is paused it goes on recording, and notes the numbers in `paused`. `declined` has the inputs for which a function's own
+    rule returned none, with the call's site and the rule.
     """
 
-    __slots__ = ("active", "conditions", "executed", "paused", "segments", "states")
+    __slots__ = ("active", "conditions", "declined", "executed", "paused", "segments", "states")
     keeps_all = True
 
     def __init__(self) -> None:
         super().__init__()
         self.active: set[int] = set()
         self.paused: set[int] = set()
+        self.declined: dict[int, tuple[Site, Any]] = {}
         self.segments: list[Segment] = [] if self.segment is None else [self.segment]
         self.conditions: list[tuple[Traced, Span]] = []  # what conditions were decided by, and where
         self.states: dict[int, list[tuple[Traced, Span]]] = {}  # by variable, what its states were made of, and where
@@ -333,7 +335,7 @@ class KeepingTrace(Trace):
 def carries(op: Op, y: Any) -> bool:
     """Whether a gradient passes through an op that gave `y`."""
     inexact = type(y) in (float, complex, list) or getattr(getattr(y, "dtype", None), "kind", "") in ("f", "c")
-    return op.differentiable and not op.engine and inexact
+    return op.differentiable and inexact
 
 
 def reachable(targets: list[Segment], oldest: int) -> list[Segment]:

@@ -31,6 +31,6 @@ def _lines(segment: Segment) -> Iterator[str]:
         numbers = inputs_of(in0, in1)
         inputs = ", ".join(f"v{-n}" if n < 0 else f"%{n}" for n in numbers)
         shape = shape_of(y) or (y.shape if type(y) is Blank else ())
-        value = f"shape {show_shape(shape)}" if shape else show(y)
+        value = f"shape {show_shape(shape)}" if shape else f"{len(y)} results" if type(y) is list else show(y)
         name = f"{site.op.name}" + (f" (in the derivative of {site.of.name})" if site.of else "")
         yield f"%{segment.first + k:<5} {name}({inputs}) = {value}    {site.span}"

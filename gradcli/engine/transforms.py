@@ -21,6 +21,8 @@ from .jacobians import batch_seeds, unit, verify_batch
 from .levels import Recording, along
 from .run import Run
 from .tape import Site
+from .unregistered import UnregisteredError
+from .unregistered import UnregisteredError
 from .values import Function, List, Transform, leaves, map_structure, read, show_shape
 
 STACK, RESHAPE, MOVEAXIS = OPS["stack"], OPS["reshape"], OPS["moveaxis"]
@@ -49,7 +51,13 @@ def call_transform(run: Run, transform: Transform, arguments: list[Any], keyword
             if _is_list_of_numbers(arguments[k]):
                 arguments[k] = to_array(run, site, read(arguments[k]))
     call = partial(call_value, run, transform.function, keywords=keywords, site=site)
-    return _KINDS[kind](run, transform, call, arguments, vector, site)
+    try:
+        try:
+        return _KINDS[kind](run, transform, call, arguments, vector, site)
+    except UnregisteredError as error:
+        raise error.asked_at(site.span) from None
+    except UnregisteredError as error:
+        raise error.asked_at(site.span) from None
 
 
 def _is_list_of_numbers(value: Any) -> bool:

@@ -219,6 +219,20 @@ CODES: dict[str, Code] = {
         "Each of these files needs another one to have run before it.",
         "Move what they share into a file of its own.",
     ),
+    "E222": Code(
+        "this function can't be given a rule",
+        "`backward NAME(dy, …) { … }` registers the derivative rule of an `opaque fn`, once. Any other function is\n"
+        "differentiated through its body, or has its rule behind it.",
+        "Declare the function `opaque fn`, or write its rule behind its body: `fn f(x) { … } backward (dy) { … }`.",
+        "fn f(x) = x**2\nbackward f(dy, x) { return 2 * x * dy }",
+    ),
+    "E223": Code(
+        "a rule doesn't fit its function",
+        "The rule behind a function's body takes one parameter, the gradient of the result. One that is registered takes\n"
+        "that, and what the function takes, in its order. Both return one gradient a parameter.",
+        "The message shows the head to write. `return none` says that there is no gradient.",
+        "opaque fn f(x, k) { return k * x }\nbackward f(dy, k, x) { return [k * dy, x * dy] }",
+    ),
     "E299": Code(
         "not part of this version yet",
         "The language has this construct; this version of gradcli can't run it.",

@@ -117,7 +117,7 @@ class ExpressionResolver:
             return program.Read(binding.slot, span=span)
         if binding.first_end <= max(span.start, self.frame.loop_end):
             return program.Read(binding.slot, True, span=span)
-        return self._builtin(name, span) or self._too_early(binding, span)
+        return self._builtin(name, span) or self.too_early(binding, span)
 
     def _builtin(self, name: str, span: Span) -> program.Expression | None:
         if name in CONSTANTS:
@@ -126,7 +126,7 @@ class ExpressionResolver:
             return program.Builtin(BUILTINS[name], span=span)
         return None
 
-    def _too_early(self, binding: Binding, span: Span) -> program.Expression:
+    def too_early(self, binding: Binding, span: Span) -> program.Expression:
         name, event = binding.name, min(binding.events, key=lambda event: event.end)
         help = ""
         if self.frame.parent is not None and self.frame.scope.parent is not None and self.frame.scope.parent.find(name):

@@ -242,6 +242,19 @@ def _import_without_as(place: Place) -> Diagnostic | None:
     return None
 
 
+def _rule_elsewhere(place: Place) -> Diagnostic | None:
+    """`backward (dy) { … }` anywhere but behind the body of a `fn NAME`."""
+    behind_a_body = place.before[0] == "}" or re.match(r"\s*(opaque\s+)?fn\b", place.line)
+    if behind_a_body and re.match(r"backward\s*\(", place.rest):
+        help = "write `fn NAME(…) { … } backward (dy) { … }`; an `opaque fn` gets its rule by `backward NAME(dy, …) { … }`"
+        return place.error("a rule stands behind the body of `fn NAME(…) { … }`", help)
+    if place.token[0] == "{" and re.fullmatch(r"\s*backward\s*\([^()]*\)\s*", place.line):
+        return place.error(
+            "a rule stands on the line of the body's `}`", "write `} backward (dy) { … }`", _rest_of_statement(place)
+        )
+    return None
+
+
 def _after_block(place: Place) -> Diagnostic | None:
     if place.before[0] == "}" and "_END" in place.expected:
         return place.error(f"{describe(place.token)} directly after a block", "put it on a line of its own, or after `;`")
@@ -287,6 +300,7 @@ _RULES: tuple[Callable[[Place], Diagnostic | None], ...] = (
     _reserved_as_name,
     _else_alone,
     _missing_operand,
+    _rule_elsewhere,
     _after_block,
     _two_operands,
 )

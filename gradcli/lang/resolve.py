@@ -91,6 +91,7 @@ class Resolver(FunctionResolver):
             syntax.Tape: self.tape,
             syntax.Watch: self.watch,
             syntax.Pause: self.pause,
+            syntax.Backward: self.backward,
             **dict.fromkeys(NOT_YET, self.refuse),
         }
 
@@ -216,10 +217,10 @@ class Resolver(FunctionResolver):
     # ---- control flow ----
 
     def _if(self, node: syntax.If) -> program.Statement:
-        journals = (self.frame.assigned, self._declared, self._outputs)
+        journals = (self.frame.assigned, self._declared, self._outputs, self.registered)
         marks = [journal.mark() for journal in journals]
         surely: set[str] | None = None  # assigned in every branch whose end can be reached
-        perhaps: list[list[str]] = [[], []]
+        perhaps: list[list[str]] = [[] for _ in journals[1:]]
         branches: list[tuple[program.Expression, tuple[program.Statement, ...]]] = []
         otherwise: tuple[program.Statement, ...] = ()
         bodies: list[tuple[syntax.Expression | None, tuple[syntax.Statement, ...]]]
@@ -328,7 +329,7 @@ class Resolver(FunctionResolver):
             return None
         report, self.report = self.report, Report()
         outside, self._in_expect = self._in_expect, True
-        journals = (self.frame.assigned, self._declared)
+        journals = (self.frame.assigned, self._declared, self.registered)
         marks = [journal.mark() for journal in journals]
         body, _ = self.block(node.body.statements)
         for journal, mark in zip(journals, marks, strict=True):

@@ -167,9 +167,12 @@ class Scopes:
             self._scan_call(node, scope)
         elif kind is syntax.Function:
             self._scan_function(node, scope, Scope(scope))
+        elif kind is syntax.Backward:
+            scope.uses.setdefault(node.name.name, node.name.span.start)
+            self._scan_function(node, scope, Scope(scope))
         elif kind in _BINDERS:
             self._scan_binder(node, scope)
-        elif kind not in _UNREAD:
+        else:
             self._push(scope, *children(node))
 
     def _scan_call(self, node: syntax.Call, scope: Scope) -> None:
@@ -182,7 +185,9 @@ class Scopes:
             callee = callee.object
         self._push(scope, callee, *(argument.value for argument in node.arguments))
 
-    def _scan_function(self, node: syntax.Function | syntax.Define, outer: Scope, scope: Scope) -> None:
+    def _scan_function(
+        self, node: syntax.Function | syntax.Define | syntax.Rule | syntax.Backward, outer: Scope, scope: Scope
+    ) -> None:
         self.functions[id(node)] = scope
         for parameter in node.parameters:
             start = parameter.span.start
@@ -209,7 +214,10 @@ class Scopes:
         elif isinstance(node, syntax.Define):
             binding = scope.bind(node.name.name, Event("fn", node, start, end))
             own = Binding(binding.name).add(Event("fn", node, start, start))
-            self._scan_function(node, scope, Scope(scope, itself=own))
+            inner = Scope(scope, itself=own)
+            self._scan_function(node, scope, inner)
+            if node.rule is not None:  # inside the function, whose parameters and locals it sees
+                self._scan_function(node.rule, inner, Scope(inner))
         elif isinstance(node, syntax.Import):
             scope.bind(node.alias.name, Event("import", node, start, end))
         elif isinstance(node, syntax.Tape):
@@ -242,7 +250,6 @@ _BINDERS = frozenset(
         syntax.ModuleDefinition,
     ]
 )
-_UNREAD = frozenset([syntax.Backward])  # not resolved yet, so its names don't count
 
 
 def _child_fields(kind: type[syntax.Node]) -> tuple[str, ...]:

@@ -75,7 +75,7 @@ class TargetResolver(ExpressionResolver):
             return program.Slot(-1, name.name)
         local = self.frame.scope.bindings.get(name.name) is binding
         if isinstance(read, program.Builtin):
-            self._too_early(binding, name.span)
+            self.too_early(binding, name.span)
         if binding.kinds <= _DECLARED:
             help = f"write `{whole.span.text} := …` to update the variable's state"
             self._fixed(binding, whole.span, f"`{name.name}` is a variable: its elements are not assigned with `=`", help)
@@ -101,7 +101,7 @@ class TargetResolver(ExpressionResolver):
         name = node.target
         old = self.read(name.name, name.span)
         if isinstance(old, program.Builtin) or (isinstance(old, program.Constant) and old.value is not None):
-            self._too_early(self.frame.scope.bindings[name.name], name.span)
+            self.too_early(self.frame.scope.bindings[name.name], name.span)
         value = self.expression(node.value)
         target = program.NameTarget(self.bound(name), span=name.span)
         if isinstance(old, program.Read) and not old.checked:

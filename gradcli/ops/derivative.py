@@ -37,8 +37,8 @@ OPS = [
     _derivative("vjp", "target, sources, u", "A vector times the Jacobian."),
     _derivative("jvp", "target, sources, v", "The Jacobian times a vector."),
     _transform("value_and_jvp", "The value of a function and its tangent, a list of both."),
-    _op("detach", "x", "The value without its history.", aliases=("lax_stop_gradient",)),
-    _op("stop_gradient", "x", "The value without its history, as `detach`."),
+    _op("detach", "x", "The value without its history.", aliases=("lax_stop_gradient",), differentiable=False),
+    _op("stop_gradient", "x", "The value without its history, as `detach`.", differentiable=False),
 
     _list("range", "*bounds", "The ints from start (or 0) up to, not including, stop, by step."),
     _list("zip", "*sequences", "The elements of several sequences side by side."),

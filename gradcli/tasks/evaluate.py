@@ -21,7 +21,7 @@ from ..engine.derivatives import (
 )
 from ..engine.derived import derived_outputs
 from ..engine.evaluator import Compiled as Compiled
-from ..engine.evaluator import compile_program, declared_names, execute, release
+from ..engine.evaluator import compile_program, declared_names, deep_stack, execute, release
 from ..engine.jacobians import hessians, jacobians, zero_block
 from ..engine.run import Run
 from ..engine.tape import primal
@@ -56,7 +56,7 @@ def evaluate(node: program.Program, inputs: Mapping[str, Any], options: Options,
         try:
             frame = execute(compiled, run)
             answer = _Answer(node, run, frame, options)
-            with collector_paused(), ieee():
+            with collector_paused(), ieee(), deep_stack():  # a rule of the program is a call like any other
                 answer.compute()
         except GradcliError as error:
             if _is_from_outside(error):
@@ -277,11 +277,16 @@ def _explain(
     run = Run(settings, inputs, keeps_all=True)
     try:
         frame = execute(compile_program(settings, node, keeps_all=True), run)
-        again = _Answer(node, run, frame, options)
+        with collector_paused(), ieee(), deep_stack():
+            return _reasons(node, run, answer, _Answer(node, run, frame, options), in_program)
     except GradcliError:
         unsaid = "the program is too long to say why"
         pairs = [f"no gradient of `{of}` with respect to `{by}`" for of, by in answer.missing]
         return [Diagnostic("W201", message, help=unsaid, reason="unknown") for message in pairs]
+
+
+def _reasons(node: program.Program, run: Run, answer: _Answer, again: _Answer, in_program: bool) -> list[Diagnostic]:
+    """A warning for each gradient that is missing in `answer`, from the values of the second run in `again`."""
     found: list[Diagnostic] = []
     for asked in run.unconnected if in_program else []:
         name = asked.source.name if type(asked.source) is Variable else ""

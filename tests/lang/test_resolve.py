@@ -112,6 +112,32 @@ def test_a_function_finds_itself_without_a_cell() -> None:
     assert not tree.names["f"].cell
 
 
+def test_a_rule_is_a_function_inside_its_function() -> None:
+    tree = resolved("k = 2\nfn f(x, n) { t = x; return t } backward (dy) { u = dy * t; return [u * x * k, none] }\ny = f(1, 2)")
+    f = next(nodes(tree.body, program.Function))
+    assert f.rule is not None
+    assert [parameter.slot.name for parameter in f.rule.parameters] == ["dy"]
+    assert {outer.name for outer, _ in f.rule.captures} == {"x", "t", "k"}
+    assert [parameter.slot.cell for parameter in f.parameters] == [True, False]
+    assert [outer.name for outer, _ in f.captures] == ["k"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "opaque fn f(x) = x; if true { backward f(dy, x) { return dy } } else { backward f(dy, x) { return -dy } }",
+        "opaque fn f(image, k = 2.0) = image; backward f(g, a, b) { return [g, none] }",
+        "fn g() { opaque fn f(x) = x; backward f(dy, x) { return dy }; return f }; opaque fn f(x) = x; "
+        "backward f(dy, x) { return dy }",
+        "opaque fn f(x) = x; fn register() { backward f(dy, x) { return dy } }; register()",
+        "opaque fn f(x) = x; backward f(dy, x) { if x > 0 { return dy } else { return none } }",
+        "opaque = 1.0; backward = opaque; backward += 1",
+    ],
+)
+def test_rules_that_fit(text: str) -> None:
+    assert codes(text) == []
+
+
 def test_a_function_that_is_rebound_is_captured() -> None:
     tree = resolved("fn f(n) = f(n)\nf = 3")
     (f,) = nodes(tree.body, program.Function)

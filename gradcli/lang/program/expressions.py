@@ -166,7 +166,8 @@ class FunctionParameter(Frozen):
 @frozen
 class Function(Node):
     """A function's code. `name` is "" for an anonymous one. `captures`: (slot in the enclosing frame, own slot), both
-    cells. `self_slot` is where the function itself is found when its body calls it by name (no cycle through a cell)."""
+    cells. `self_slot` is where the function itself is found when its body calls it by name (no cycle through a cell).
+    `rule` is its own derivative rule, a function inside this one's frame; an `opaque` one may be given a rule later."""
 
     name: str
     parameters: tuple[FunctionParameter, ...]
@@ -174,3 +175,5 @@ class Function(Node):
     n_slots: int
     captures: tuple[tuple[Slot, Slot], ...] = ()
     self_slot: Slot | None = None
+    rule: Function | None = None
+    opaque: bool = False

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from ...diagnostics import Source
 from ...frozen import field, frozen
 from ...ops.op import Op
-from .expressions import Expression, IndexItem
+from .expressions import Expression, Function, IndexItem
 from .nodes import Node, Slot
 
 # ---- assignment targets ----------------------------------------------------------------------------------------------
@@ -188,9 +188,17 @@ class Pause(Node):
     body: tuple[Statement, ...]
 
 
+@frozen
+class Backward(Node):
+    """`backward f(dy, …) { … }`: registers the rule of the opaque function that `function` reads."""
+
+    function: Expression
+    rule: Function
+
+
 Statement = (
     Declare | Assign | Augment | Update | Evaluate | If | While | For | Break | Continue | Return | Print | Output
-    | Expect | ExpectError | Import | Tape | Watch | Pause
+    | Expect | ExpectError | Import | Tape | Watch | Pause | Backward
 )  # fmt: skip
 
 
