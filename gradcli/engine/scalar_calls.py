@@ -97,7 +97,7 @@ def call_on_scalars(run: Run, site: Site, *values: Any) -> Any:
     """The elementwise op of `site` on values, as `apply`; faster where they are floats and traced floats."""
     traced = []
     for value in values:
-        if type(value) is float:
+        if type(value) is float or type(value) is int:
             traced.append(False)
         elif type(value) is tuple and type(value[0]) is float:
             traced.append(True)

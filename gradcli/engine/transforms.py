@@ -22,7 +22,6 @@ from .levels import Recording, along
 from .run import Run
 from .tape import Site
 from .unregistered import UnregisteredError
-from .unregistered import UnregisteredError
 from .values import Function, List, Transform, leaves, map_structure, read, show_shape
 
 STACK, RESHAPE, MOVEAXIS = OPS["stack"], OPS["reshape"], OPS["moveaxis"]
@@ -52,10 +51,7 @@ def call_transform(run: Run, transform: Transform, arguments: list[Any], keyword
                 arguments[k] = to_array(run, site, read(arguments[k]))
     call = partial(call_value, run, transform.function, keywords=keywords, site=site)
     try:
-        try:
         return _KINDS[kind](run, transform, call, arguments, vector, site)
-    except UnregisteredError as error:
-        raise error.asked_at(site.span) from None
     except UnregisteredError as error:
         raise error.asked_at(site.span) from None
 
