@@ -261,9 +261,16 @@ def array_function(backend: Backend, op: Op) -> Callable[..., Any]:
 
 @cache
 def array_partial(backend: Backend, op: Op, operand: int) -> Callable[..., Any]:
-    """The partial by one operand on arrays: `(y, *operands) -> partial`."""
+    """The partial by one operand on arrays: `(y, *operands) -> partial`. One that is 1 where a condition holds and 0
+    elsewhere comes as bools, which have no float type to convert to or from."""
     source = FormulaSource(arrays=True)
-    return source.function(f"y, {_operands(op)}", source.value(partial_formula(op, operand)), _array_by_name(backend))
+    partial = partial_formula(op, operand)
+    formula = partial.arguments[0] if _is_mask(partial) else partial
+    return source.function(f"y, {_operands(op)}", source.value(formula), _array_by_name(backend))
+
+
+def _is_mask(partial: Formula) -> bool:
+    return partial.kind == "where" and _is_number(partial.arguments[1], 1.0) and _is_number(partial.arguments[2], 0.0)
 
 
 @cache
@@ -278,8 +285,10 @@ def array_pull(backend: Backend, op: Op, operand: int, repairs: bool, summed: bo
     if _is_number(partial, 1.0):
         return lambda g, y, *operands, into=None, onto=None: g if onto is None else xp.add(onto, g, onto)
     if _is_number(partial, -1.0):
-        return lambda g, y, *operands, into=None, onto=None: xp.negative(g, into) if onto is None else xp.subtract(onto, g, onto)
+        return lambda g, y, *operands, into=None, onto=None: xp.negative(g, out=into) if onto is None else xp.subtract(onto, g, onto)
     function = array_partial(backend, op, operand)
+    if _is_mask(partial) and not (repairs or summed):
+        return lambda g, y, *operands, into=None, onto=None: _added(xp.multiply(g, function(y, *operands), out=into), onto)
 
     def pull(g: Any, y: Any, *operands: Any) -> Any:
         partial = function(y, *operands)

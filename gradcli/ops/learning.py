@@ -130,7 +130,7 @@ def _cross_entropy_back_labels(m: Any, g: Any, y: Any, logits: Any, labels: Any)
 
 OPS = [
     _op("relu", "x", "x where it is positive, 0 elsewhere.", domain=((0.1, INF),), note="derivative 0 at 0",
-        forward=lambda m, x: m.maximum(x, 0.0), partials=(lambda m, y, x: m.where(x > 0, 1.0, 0.0),)),
+        forward=lambda m, x: m.maximum(x, 0.0), partials=(lambda m, y, x: m.where(y > 0, 1.0, 0.0),)),
     _op("leaky_relu", "x, slope=0.01", "x where it is positive, slope * x elsewhere.", domain=((-INF, -0.1), REAL),
         note="derivative slope at 0", forward=lambda m, x, slope: m.where(x > 0, x, slope * x), partials=(
         lambda m, y, x, slope: m.where(x > 0, 1.0, slope),
