@@ -256,7 +256,11 @@ def array_function(backend: Backend, op: Op) -> Callable[..., Any]:
     if op.forward is None:
         return backend.function(op)
     source = FormulaSource(arrays=True)
-    return _in_chunks(backend, source.function(_operands(op), source.value(forward_formula(op)), _array_by_name(backend)))
+    formula = forward_formula(op)
+    function = source.function(_operands(op), source.value(formula), _array_by_name(backend))
+    if sum(1 for node in formula if node.arguments) < 2:
+        return function  # one pass as it is
+    return _in_chunks(backend, function)
 
 
 @cache
