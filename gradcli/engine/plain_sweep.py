@@ -243,8 +243,11 @@ class Sweep:
                     run.fail("E317", f"`{op.name}` has no gradient registered", site.span, help="use it on a detached value")
                 c = rule(m, cotangent, result, *values, **options)
             if segment is None:
-                c = self._fit(c, operands[k])
-            elif is_complex(primal(c := c.v)) and not is_complex(operands[k]):
+                # What a rule gives that isn't one of the arrays it was given, nor a view of one, is new.
+                fresh = c is not cotangent and c is not result and not any(c is v for v in values)
+                self.add(n, self._fit(c, operands[k]), fresh)
+                continue
+            if is_complex(primal(c := c.v)) and not is_complex(operands[k]):
                 c = apply(run, site.derived(REAL), (c,))
             self.add(n, c)
 
