@@ -50,9 +50,11 @@ def _transposed(a: Shape, b: Shape) -> str:
 
 
 def _matmul(xp: Any, a: Any, b: Any) -> Any:
-    a, b = xp.asarray(a), xp.asarray(b)
-    _matmul_shape(a.shape, b.shape)
-    return xp.matmul(a, b)
+    try:
+        return xp.matmul(a, b)
+    except ValueError:
+        _matmul_shape(xp.shape(a), xp.shape(b))  # says more
+        raise
 
 
 def _as_matrices(m: Any, g: Any, a: Any, b: Any) -> Any:
