@@ -289,7 +289,9 @@ def array_pull(backend: Backend, op: Op, operand: int, repairs: bool, summed: bo
     if _is_number(partial, 1.0):
         return lambda g, y, *operands, into=None, onto=None: g if onto is None else xp.add(onto, g, onto)
     if _is_number(partial, -1.0):
-        return lambda g, y, *operands, into=None, onto=None: xp.negative(g, out=into) if onto is None else xp.subtract(onto, g, onto)
+        return lambda g, y, *operands, into=None, onto=None: (
+            xp.negative(g, out=into) if onto is None else xp.subtract(onto, g, onto)
+        )
     function = array_partial(backend, op, operand)
     if _is_mask(partial) and not (repairs or summed):
         return lambda g, y, *operands, into=None, onto=None: _added(xp.multiply(g, function(y, *operands), out=into), onto)

@@ -23,11 +23,11 @@ def _axis(axis: Any, x: Any) -> tuple[int, ...] | None:
 
 
 def _along(name: str) -> Any:
-    """`compute` of the array module's reduction `name`."""
+    """`compute` of the array method `name`, a reduction."""
 
     def compute(xp: Any, x: Any, axis: Any, keepdims: bool) -> Any:
         x = xp.asarray(x)
-        return getattr(xp, name)(x, axis=_axis(axis, x), keepdims=bool(keepdims))
+        return getattr(x, name)(axis=_axis(axis, x), keepdims=bool(keepdims))
 
     return compute
 
