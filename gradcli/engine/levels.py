@@ -61,9 +61,8 @@ class Recording:
         traced = [v for v in map(read, _numbers_in(self.value)) if level_of(v) == trace.level]
         if self.own:
             trace.close(trace.main)  # sweeps go through `apply`, for the levels below, and aren't recorded here
-        self.records = (
-            window is None and not self.own and (trace.keeps_all or _depends_on_outside(traced, self.since, self.origin.order))
-        )
+        asked = trace.keeps_all or (not run.once and _depends_on_outside(traced, self.since, self.origin.order))
+        self.records = window is None and not self.own and asked
 
     def _fresh(self, identity: Site, value: Any) -> Any:
         value = read(value)
