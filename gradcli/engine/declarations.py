@@ -226,6 +226,8 @@ def compile_update(c: Compiler, node: program.Update) -> Callable[[list[Any]], N
         new = value(frame)
         if op_site is not None:
             old = variable.box if index is None else _element(run, node, variable, index)
+            if not run.trace.keeps_all:  # a state has no history, so what leads to it needs none
+                old, new = primal(old), primal(new)
             new = apply(run, op_site, (old, new))
         _set_state(run, variable, new, index, node)
 

@@ -49,12 +49,15 @@ class Sweep:
         nothing waits: the number after a block's last record, and its flat entries in reverse."""
         newest = max((n for n in self.cotangents if n >= segment.first), default=-1)
         end = min(newest - segment.first + 1, len(segment))
+        size = BLOCK // 8
         while end > 0:
-            start = max(0, end - BLOCK)
+            start = max(0, end - size)
             before = self._state()
             yield segment.first + end, reversed(segment.records[start * STRIDE : end * STRIDE])
             end = start
-            if self._state() == before and not any(n >= segment.first for n in self.cotangents):
+            size = min(2 * size, BLOCK)
+            idle = self._state() == before or len(self.cotangents) < BLOCK // 8  # else it isn't worth looking
+            if idle and not any(n >= segment.first for n in self.cotangents):
                 return
 
     def _state(self) -> tuple[int, int | None]:
