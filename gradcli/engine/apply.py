@@ -82,7 +82,7 @@ def _record(
     saved = [p if k in reads else blank(p) for k, p in enumerate(primals)]
     kept = y if "result" in reads else blank(y)
     if site.narrow:
-        if type(primal(primals[0])) is complex and type(primal(y)) is float:
+        if not shape_of(y) and type(primal(primals[0])) is complex and type(primal(y)) is float:
             site = site.on_complex()
         return trace.record(site, inputs, saved[0], saved[1] if len(saved) > 1 else None, kept, y)
     return trace.record(site, inputs, tuple(saved), options, kept, y)

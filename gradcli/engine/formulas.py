@@ -300,6 +300,8 @@ def array_pull(backend: Backend, op: Op, operand: int, repairs: bool, summed: bo
         partial = function(y, *operands)
         if is_complex(partial):
             partial = partial.conjugate()
+        if summed and not repairs and getattr(g, "ndim", 0) == 1 and getattr(partial, "shape", ()) == g.shape:
+            return xp.dot(g, partial)  # without an array for the products
         product = strict_product(xp, g, partial) if repairs else g * partial
         return product.sum() if summed and hasattr(product, "sum") else product
 

@@ -176,7 +176,11 @@ class Sweep:
 
     def _fit(self, c: Any, operand: Any) -> Any:
         """A cotangent summed to its operand's shape, real for a real operand, of its dtype."""
+        if type(operand) is float and isinstance(c, float):
+            return float(c)
         shape = shape_of(operand)
+        if shape and shape == c.shape and c.dtype is operand.dtype:
+            return c
         if shape_of(c) != shape:
             c = sum_to(c, shape)
         if is_complex(c) and not is_complex(operand):
