@@ -147,9 +147,11 @@ class Sweep:
         for k, n in zip(site.operands, numbers, strict=True):
             if marked is not None and n not in marked:
                 continue
-            self.verify_rule(site, operands[k])
-            pull = array_pull(backend, site.op, k, self.repairs, not shape_of(operands[k]))
-            if not shape or shape_of(operands[k]) != shape:
+            own = shape_of(operands[k])
+            if site.op.real_only:
+                self.verify_rule(site, operands[k])
+            pull = array_pull(backend, site.op, k, self.repairs, not own)
+            if not shape or own != shape:
                 self.add(n, self._fit(pull(g, y, *operands), operands[k]))
                 continue
             total = self.cotangents.get(n)
