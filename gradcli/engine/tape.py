@@ -211,12 +211,17 @@ class Trace:
     def open(self, window: Window) -> None:
         self.windows.append(window)
         window.begin()
-        self._resume()
+        if self.segment is None:
+            self.advance()
 
     def close(self, window: Window) -> None:
         window.end()
-        self.windows.remove(window)
-        self._resume()
+        if self.windows[-1] is window:
+            self.windows.pop()
+        else:
+            self.windows.remove(window)
+        if not self.main.recording:
+            self._resume()
 
     def pause(self, windows: list[Window]) -> list[Window]:
         """Stops recording for `windows`; returns those that did record, for `resume`."""
@@ -232,7 +237,7 @@ class Trace:
         self._resume()
 
     def _resume(self) -> None:
-        recording = any(window.recording for window in self.windows)
+        recording = any([window.recording for window in self.windows])
         if recording and self.segment is None:
             self.advance()
         elif not recording:
