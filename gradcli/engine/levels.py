@@ -44,7 +44,7 @@ class Recording:
             window = Window(trace, automatic=False)
             trace.open(window)
         else:
-            trace.turn_over()  # a segment that holds nothing from outside: see `_depends_on_outside`
+            trace.advance()  # a segment that holds nothing from outside, and that `finish` can let go of
         self.since = trace.number
         self.origin = Leaf(trace, None, next(_numbers))
         self.inputs: list[Traced | None] = []
@@ -85,6 +85,8 @@ class Recording:
         level = self.trace.level
         seeds = [(target, cotangent) for target, cotangent in seeds if level_of(target) == level]
         wanted = {i[1] for i in self.inputs if i is not None}
+        if any(level_of(cotangent) == level for _, cotangent in seeds):  # a vector that depends on something outside
+            self.records = True
         if self.records:
             self.trace.swept = True
         found = sweep(self.run, seeds, wanted, self.records or self.own, self.trace.main, self.since)
