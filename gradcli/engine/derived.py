@@ -48,9 +48,8 @@ def _asks(value: Any, derived: set[int]) -> bool:
             defaults = [parameter.default for parameter in item.function.parameters]
             if any(outer.index in derived for outer, _ in item.function.captures) or any(_asks(d, derived) for d in defaults):
                 return True
-        if isinstance(item, program.Apply | program.Builtin) and is_request(item.op):
-            return True
-        if isinstance(item, program.MethodCall) and (item.name in _TAPE_REQUESTS or (item.op is not None and is_request(item.op))):
+        op = getattr(item, "op", None)
+        if (op is not None and is_request(op)) or (isinstance(item, program.MethodCall) and item.name in _TAPE_REQUESTS):
             return True
     return False
 
@@ -62,12 +61,13 @@ def is_request(op: Op) -> bool:
 
 # ---- programs that differentiate once --------------------------------------------------------------------------------
 
-# What stands here computes, assigns and calls. Anything else (`tape`, `watch`, …) may do more with a derivative.
+# What can stand in such a program. Anything else may do more with a derivative than compute with it.
 _PLAIN = (
     program.Declare | program.Assign | program.Augment | program.Update | program.Evaluate | program.If | program.While
     | program.For | program.Break | program.Continue | program.Return | program.Print | program.Output | program.Expect
-    | program.Import | program.Program | program.Function | program.FunctionParameter | program.Argument | program.TypeSpec
-    | program.Domain | program.Slice | program.EllipsisItem | program.Target | program.Expression
+    | program.Tape | program.Watch | program.Pause | program.Import | program.Program | program.Function
+    | program.FunctionParameter | program.Argument | program.TypeSpec | program.Domain | program.Slice | program.EllipsisItem
+    | program.Target | program.Expression
 )  # fmt: skip
 _FIRST = frozenset(("grad", "vjp", "value_and_grad"))  # requests that differentiate nothing that they computed themselves
 
@@ -80,22 +80,41 @@ def differentiates_once(node: program.Program, targets: Iterable[str] = ()) -> b
     """
     derived = _derived_slots(node)
     differentiated = [value for _, value in _outputs(node)]
-    for item, inner in _everything(node.body):
+    nodes = list(_everything(node.body))
+    at_once = _called_at_once(nodes)
+    for item, inner in nodes:
         op = getattr(item, "op", None)
         if not isinstance(item, _PLAIN) or (op is not None and op.engine and op.category not in ("derivatives", "lists")):
             return False
         if isinstance(item, program.Apply) and is_request(item.op):
-            if inner or item.op.name not in _FIRST:
+            if inner or item.op.name not in _FIRST or (item.op.transforms and id(item) not in at_once):
                 return False
             differentiated.append(item.operands[0])
         elif op is not None and is_request(op):
             return False  # the function itself, as a value
-        elif isinstance(item, program.Call) and not inner:
-            # Of a transform with something derived: that may be another transform, called inside the first.
-            if _asks(item.callee, derived) and any(_asks(argument.value, derived) for argument in item.arguments):
+        elif isinstance(item, program.MethodCall) and item.name in _TAPE_REQUESTS:
+            if inner:
                 return False
+            differentiated += [argument.value for argument in item.arguments if argument.keyword in ("", "target")][:1]
     slots = [node.names[name].index for name in targets if name in node.names]
     return derived.isdisjoint(slots) and not any(_asks(value, derived) for value in differentiated)
+
+
+def _called_at_once(nodes: list[tuple[Any, bool]]) -> set[int]:
+    """The transforms, by identity, that the top level calls where it makes them, or under a name that is for nothing else.
+    Any other might get into a function that is differentiated."""
+    callees = {id(item.callee) for item, inner in nodes if isinstance(item, program.Call) and not inner}
+    named = {
+        id(item.value): item.target.slot.index
+        for item, inner in nodes
+        if isinstance(item, program.Assign)
+        and isinstance(item.target, program.NameTarget)
+        and not (inner or item.target.slot.cell)
+    }
+    passed = {
+        item.slot.index for item, inner in nodes if isinstance(item, program.Read) and not inner and id(item) not in callees
+    }
+    return callees | {k for k, slot in named.items() if slot not in passed}
 
 
 def _everything(nodes: Any) -> Iterator[tuple[Any, bool]]:

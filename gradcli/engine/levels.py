@@ -83,7 +83,7 @@ class Recording:
     def pull(self, seeds: list[tuple[Any, Any]]) -> list[Any]:
         """The cotangents of the inputs, None where unconnected, for parts of the value with their cotangents."""
         level = self.trace.level
-        seeds = [(target, cotangent) for target, cotangent in seeds if level_of(target) == level]
+        seeds = [(t, primal(c) if self.run.once else c) for t, c in seeds if level_of(t) == level]
         wanted = {i[1] for i in self.inputs if i is not None}
         if any(level_of(cotangent) == level for _, cotangent in seeds):  # a vector that depends on something outside
             self.records = True

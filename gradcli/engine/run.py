@@ -64,8 +64,8 @@ class Run:
 
     __slots__ = (
         "_free_memory", "asks", "backend", "declared", "depth", "diagnostics", "draws", "expectations", "imports", "inputs",
-        "level", "once", "outputs", "paused", "place", "printed", "replaced", "settings", "sizes", "steps", "trace", "unconnected",
-        "used_inputs",
+        "level", "once", "outputs", "paused", "place", "printed", "replaced", "settings", "sizes", "steps", "trace",
+        "unconnected", "used_inputs",
     )  # fmt: skip
 
     def __init__(self, settings: Settings, inputs: Mapping[str, Any], keeps_all: bool = False) -> None:

@@ -237,7 +237,7 @@ class Trace:
         self._resume()
 
     def _resume(self) -> None:
-        recording = any([window.recording for window in self.windows])
+        recording = any(window.recording for window in self.windows)
         if recording and self.segment is None:
             self.advance()
         elif not recording:
