@@ -25,6 +25,17 @@ def _silu_slope(m: Any, y: Any, x: Any) -> Any:
 # ---- exponentials that sum to something ------------------------------------------------------------------------------
 
 
+SHORT = 32  # elements
+
+
+def _reduced(name: str, x: Any, axes: tuple[int, ...]) -> Any:
+    """The array's reduction `name` along the axes, which are kept. A row of few elements takes longer to begin than to
+    reduce, so a matrix of such rows is turned first."""
+    if axes == (1,) and x.ndim == 2 and x.shape[1] <= SHORT < x.shape[0]:
+        return getattr(x.T.copy(), name)(axis=0)[:, None]
+    return getattr(x, name)(axis=axes, keepdims=True)
+
+
 def _shifted(xp: Any, x: Any, axis: Any) -> tuple[Any, Any, tuple[int, ...]]:
     """x less its maximum along the axes, the maximum (0 where infinite), and the axes."""
     x = xp.asarray(x)
@@ -32,16 +43,21 @@ def _shifted(xp: Any, x: Any, axis: Any) -> tuple[Any, Any, tuple[int, ...]]:
     axes = all_axes(axis, x.shape)
     if not x.size:
         return x, xp.zeros((), dtype=x.dtype), axes
-    top = xp.max(x, axis=axes, keepdims=True)
-    top = xp.where(xp.isfinite(top), top, xp.zeros_like(top))
+    top = _reduced("max", x, axes)
+    finite = xp.isfinite(top)
+    if not finite.all():
+        top = xp.where(finite, top, xp.zeros_like(top))
     return x - top, top, axes
 
 
 def _softmax(xp: Any, x: Any, axis: Any) -> Any:
     shifted, _, axes = _shifted(xp, x, axis)
     weights = xp.exp(shifted)
-    total = xp.sum(weights, axis=axes, keepdims=True)
-    return weights / xp.where(total == 0, xp.ones_like(total), total)
+    total = _reduced("sum", weights, axes)
+    if not total.all():
+        total = xp.where(total == 0, xp.ones_like(total), total)
+    weights /= total
+    return weights
 
 
 def _softmax_forward(m: Any, t: Any, y: Any, x: Any, axis: Any) -> Any:
@@ -50,12 +66,12 @@ def _softmax_forward(m: Any, t: Any, y: Any, x: Any, axis: Any) -> Any:
 
 def _log_softmax(xp: Any, x: Any, axis: Any) -> Any:
     shifted, _, axes = _shifted(xp, x, axis)
-    return shifted - xp.log(xp.sum(xp.exp(shifted), axis=axes, keepdims=True))
+    return shifted - xp.log(_reduced("sum", xp.exp(shifted), axes))
 
 
 def _logsumexp(xp: Any, x: Any, axis: Any, keepdims: bool) -> Any:
     shifted, top, axes = _shifted(xp, x, axis)
-    total = xp.log(xp.sum(xp.exp(shifted), axis=axes, keepdims=True)) + top
+    total = xp.log(_reduced("sum", xp.exp(shifted), axes)) + top
     return total if keepdims else xp.squeeze(total, axis=axes)
 
 
@@ -95,10 +111,12 @@ def _cross_entropy(xp: Any, logits: Any, labels: Any) -> Any:
     if not logits.ndim or not (_by_number(logits, labels) or labels.shape == logits.shape):
         shapes = f"the logits are {logits.shape}, the labels {labels.shape}"
         raise OpError(f"`cross_entropy` needs a label a row, or a weight a class: {shapes}")
-    logs = _log_softmax(xp, logits, -1)
     if _by_number(logits, labels):
         labels = _classes(xp, "cross_entropy", labels, logits.shape[-1])
-        return -xp.take_along_axis(logs, labels[..., None], axis=-1)[..., 0]
+        shifted, _, axes = _shifted(xp, logits, -1)
+        total = xp.log(_reduced("sum", xp.exp(shifted), axes))
+        return (total - xp.take_along_axis(shifted, labels[..., None], axis=-1))[..., 0]
+    logs = _log_softmax(xp, logits, -1)
     return -xp.sum(xp.where(labels == 0, 0.0, labels * logs), axis=-1)
 
 
