@@ -112,8 +112,8 @@ def _verify_shape(run: Run, shape: tuple[int, ...], spec: program.TypeSpec, node
         return
     declared = spec.shape or ()
     name = node.slot.name
-    text = f"({', '.join('_' if n is None else str(n) for n in declared)}{',' if len(declared) == 1 else ''})"
     if len(declared) != len(shape):
+        text = _show_declared(declared)
         run.fail(code, f"`{name}` is declared with shape {text}, and the value has {show_shape(shape)}", node.span)
     for wanted, n in zip(declared, shape, strict=True):
         if isinstance(wanted, str):
@@ -124,7 +124,12 @@ def _verify_shape(run: Run, shape: tuple[int, ...], spec: program.TypeSpec, node
                     help=f"`{wanted}` got its size at {first[1]}",
                 )  # fmt: skip
         elif wanted is not None and wanted != n:
+            text = _show_declared(declared)
             run.fail(code, f"`{name}` is declared with shape {text}, and the value has {show_shape(shape)}", node.span)
+
+
+def _show_declared(shape: tuple[int | str | None, ...]) -> str:
+    return f"({', '.join('_' if n is None else str(n) for n in shape)}{',' if len(shape) == 1 else ''})"
 
 
 def cast(run: Run, value: Any, dtype: str) -> Any:
