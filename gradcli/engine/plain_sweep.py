@@ -223,7 +223,8 @@ class Sweep:
             return
         if segment is None:
             m: Any = array_language(run.backend, run.settings.dtype)
-            values = [run.backend.operand(v) for v in operands]
+            array = run.backend.xp.ndarray
+            values = [v if type(v) is array else run.backend.operand(v) for v in operands]
             result, cotangent = run.backend.operand(y), g if type(g) is list else run.backend.operand(g)
         else:
             m = Language(run, site)
@@ -253,7 +254,7 @@ class Sweep:
                 c = rule(m, cotangent, result, *values, **options)
             if segment is None:
                 # What a rule gives that isn't one of the arrays it was given, nor a view of one, is new.
-                fresh = c is not cotangent and c is not result and not any(c is v for v in values)
+                fresh = c is not cotangent and c is not result and all([c is not v for v in values])  # noqa: C419 (quicker)
                 self.add(n, self._fit(c, operands[k]), fresh)
                 continue
             if is_complex(primal(c := c.v)) and not is_complex(operands[k]):
