@@ -6,7 +6,6 @@ Nothing of a user's program is in it: it is made from the table's entries alone.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from functools import cache
 from functools import partial as partial_of
@@ -17,6 +16,7 @@ from ..ops.formula import Formula, read_forward, read_partial
 from ..ops.op import Op
 from . import scalars
 from .backends import Backend, is_complex
+from .chunks import added, in_chunks
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 _INFIX_THAT_RAISES = {**_INFIX, "div": "/", "floordiv": "//", "mod": "%"}
@@ -260,7 +260,7 @@ def array_function(backend: Backend, op: Op) -> Callable[..., Any]:
     function = source.function(_operands(op), source.value(formula), _array_by_name(backend))
     if sum(1 for node in formula if node.arguments) < 2:
         return function  # one pass as it is
-    return _in_chunks(backend, function)
+    return in_chunks(backend, function)
 
 
 @cache
@@ -294,7 +294,7 @@ def array_pull(backend: Backend, op: Op, operand: int, repairs: bool, summed: bo
         )
     function = array_partial(backend, op, operand)
     if _is_mask(partial) and not (repairs or summed):
-        return lambda g, y, *operands, into=None, onto=None: _added(xp.multiply(g, function(y, *operands), out=into), onto)
+        return lambda g, y, *operands, into=None, onto=None: added(xp.multiply(g, function(y, *operands), out=into), onto)
 
     def pull(g: Any, y: Any, *operands: Any) -> Any:
         partial = function(y, *operands)
@@ -305,7 +305,7 @@ def array_pull(backend: Backend, op: Op, operand: int, repairs: bool, summed: bo
         product = strict_product(xp, g, partial) if repairs else g * partial
         return product.sum() if summed and hasattr(product, "sum") else product
 
-    return _in_chunks(backend, pull, summed)
+    return in_chunks(backend, pull, summed)
 
 
 @cache
@@ -317,72 +317,7 @@ def array_push(backend: Backend, op: Op, operand: int) -> Callable[..., Any]:
     if _is_number(partial, -1.0):
         return lambda t, y, *operands: -t
     function = array_partial(backend, op, operand)
-    return _in_chunks(backend, lambda t, y, *operands: tangent_product(backend.xp, t, function(y, *operands)))
-
-
-def _in_chunks(backend: Backend, function: Callable[..., Any], summed: bool = False) -> Callable[..., Any]:
-    """An elementwise function of several steps, taken through large arrays piece by piece; `summed`: a sum over one.
-
-    The steps' intermediate results then stay in the cache: a pass over memory costs more than most operations do.
-    """
-    xp, chunk = backend.xp, backend.chunk
-    if not chunk:
-        return lambda *operands, into=None, onto=None: _added(function(*operands), onto)
-
-    def call(*operands: Any, into: Any = None, onto: Any = None) -> Any:
-        shape: tuple[int, ...] = ()
-        flat = []
-        for operand in operands:
-            if type(operand) is xp.ndarray:
-                if operand.size < 4 * chunk or (shape and operand.shape != shape):
-                    return _added(function(*operands), onto)
-                shape = operand.shape
-                if not any(operand.strides):
-                    number = operand[(0,) * operand.ndim]  # broadcast: what `sum` and `mean` send back
-                    operand = xp.broadcast_to(number, operand.size) if summed else number
-                elif not operand.flags.c_contiguous:
-                    return _added(function(*operands), onto)
-                else:
-                    operand = operand.reshape(-1)
-            flat.append(operand)
-        pieces = [k for k, operand in enumerate(flat) if type(operand) is xp.ndarray]
-        if not pieces:
-            return _added(function(*operands), onto)
-        size = flat[pieces[0]].size
-        parts = (function(*_piece(flat, pieces, start, start + chunk)) for start in range(0, size, chunk))
-        if summed:
-            return sum(parts)
-        first = next(parts)
-        buffer = into if onto is None else onto
-        fits = buffer is not None and buffer.dtype == first.dtype and buffer.flags.c_contiguous
-        result = buffer.reshape(-1) if fits else xp.empty(size, first.dtype)
-        adds = fits and onto is not None
-        for start, part in zip(range(0, size, chunk), itertools.chain((first,), parts), strict=True):
-            if adds:
-                result[start : start + chunk] += part
-            else:
-                result[start : start + chunk] = part
-        result = result.reshape(shape)
-        return result if adds else _added(result, onto)
-
-    return call
-
-
-def _added(y: Any, onto: Any) -> Any:
-    """The sum with a buffer, in place where that can hold it."""
-    if onto is None:
-        return y
-    if y.dtype != onto.dtype:
-        return onto + y
-    onto += y
-    return onto
-
-
-def _piece(operands: list[Any], pieces: list[int], start: int, stop: int) -> list[Any]:
-    part = operands.copy()
-    for k in pieces:
-        part[k] = operands[k][start:stop]
-    return part
+    return in_chunks(backend, lambda t, y, *operands: tangent_product(backend.xp, t, function(y, *operands)))
 
 
 def strict_product(xp: Any, g: Any, partial: Any) -> Any:
