@@ -134,6 +134,8 @@ def _show_declared(shape: tuple[int | str | None, ...]) -> str:
 
 def cast(run: Run, value: Any, dtype: str) -> Any:
     """A number or array in a dtype that can hold it."""
+    if dtype_name(value) == dtype:
+        return value
     if shape_of(value):
         return value.astype(dtype, copy=False)  # arrays are never changed while anybody else holds them
     if dtype == "float32":

@@ -278,6 +278,13 @@ def _is_mask(partial: Formula) -> bool:
 
 
 @cache
+def is_bounded(op: Op, operand: int) -> bool:
+    """Whether the partial by an operand is finite wherever it is: a number, or 1 or 0."""
+    partial = partial_formula(op, operand)
+    return partial.kind == "number" or _is_mask(partial)
+
+
+@cache
 def array_pull(backend: Backend, op: Op, operand: int, repairs: bool, summed: bool) -> Callable[..., Any]:
     """The pullback on arrays by one operand, `(g, y, *operands) -> cotangent`, not yet summed to the operand's shape;
     where it is `summed`, for a scalar operand, the sum of all of it.

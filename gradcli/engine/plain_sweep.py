@@ -11,7 +11,7 @@ from typing import Any
 from ..ops import OPS
 from .apply import apply
 from .backends import CPU, Backend, is_complex, shape_of, sum_to
-from .formulas import array_pull, scalar_pull
+from .formulas import array_pull, is_bounded, scalar_pull
 from .lanes import Lanes, with_rows
 from .rules import Language, Value, array_language
 from .run import Run
@@ -32,6 +32,7 @@ class Sweep:
     outside   sources that a window watches but didn't record: the sweep ends at them
     repairs   whether products are the strict ones, 0 wherever the cotangent is (see `sweep`)
     owned     the cotangents that are buffers which nobody else holds
+    risks     whether there was a product that can need a repair: with a partial that can be infinite
     """
 
     recorded = False
@@ -42,6 +43,7 @@ class Sweep:
         self.cotangents: dict[int, Any] = {}
         self.owned: set[int] = set()
         self.found: dict[int, Any] = {}
+        self.risks = False
         self.site: Site  # of the record being passed
 
     def blocks(self, segment: Segment) -> Iterator[tuple[int, Iterator[Any]]]:
@@ -70,6 +72,7 @@ class Sweep:
         pop = cotangents.pop
         inner = any(w >= segment.first for w in wanted)
         elements, repairs = self.run.backend is CPU, self.repairs
+        floats = False
         for number, flat in self.blocks(segment):
             for y, b, a, in1, in0, site in zip(flat, flat, flat, flat, flat, flat, strict=True):
                 number -= 1
@@ -82,6 +85,7 @@ class Sweep:
                     if number in self.outside:
                         continue
                 if type(g) is float and type(y) is float and (site.narrow or site.scalar):
+                    floats = True
                     pull = (None if repairs else site.pull) or _scalar_pull(self.run.backend, site, repairs)
                     c = pull(g, y, a, b) if site.narrow else pull(g, y, *a)
                     if in1 is not None:
@@ -111,6 +115,7 @@ class Sweep:
                     self._elementwise(site, a, inputs_of(in0, in1), g, y, number)
                 elif not (elements and type(b) is tuple and self._element(site, a, b, inputs_of(in0, in1), g, number)):
                     self.structural(site, a, b, inputs_of(in0, in1), g, y, number)
+        self.risks = self.risks or floats
 
     def _element(self, site: Site, operands: Any, index: Any, numbers: tuple[int, ...], g: Any, number: int) -> bool:
         """What the rules of `getitem` and `setitem` do, for one element of a float64 vector, which loops do by the
@@ -148,6 +153,7 @@ class Sweep:
             if marked is not None and n not in marked:
                 continue
             own = shape_of(operands[k])
+            self.risks = self.risks or not is_bounded(site.op, k)
             if site.op.real_only:
                 self.verify_rule(site, operands[k])
             pull = array_pull(backend, site.op, k, self.repairs, not own)
@@ -165,6 +171,7 @@ class Sweep:
 
     def _lanes(self, site: Site, operands: Any, numbers: tuple[int, ...], g: Lanes, y: Any) -> None:
         """The same a row at a time; what the rows share gets the sum over them."""
+        self.risks = True
         arrays = [with_rows(operand) for operand in operands]
         for k, n in zip(site.operands, numbers, strict=True):
             if self.marked is None or n in self.marked:
