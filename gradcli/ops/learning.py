@@ -115,17 +115,40 @@ def _cross_entropy(xp: Any, logits: Any, labels: Any) -> Any:
         labels = _classes(xp, "cross_entropy", labels, logits.shape[-1])
         shifted, _, axes = _shifted(xp, logits, -1)
         total = xp.log(_reduced("sum", xp.exp(shifted), axes))
-        return (total - xp.take_along_axis(shifted, labels[..., None], axis=-1))[..., 0]
+        return total[..., 0] - shifted.reshape(-1, logits.shape[-1])[_places(xp, labels)].reshape(labels.shape)
     logs = _log_softmax(xp, logits, -1)
     return -xp.sum(xp.where(labels == 0, 0.0, labels * logs), axis=-1)
 
 
-def _cross_entropy_back(m: Any, g: Any, y: Any, logits: Any, labels: Any) -> Any:
-    each = m.expand_dims(g, axis=-1)
+def _places(xp: Any, labels: Any) -> tuple[Any, Any]:
+    """Where the labels point to in a matrix of a row for each."""
+    return xp.arange(labels.size), labels.reshape(-1)
+
+
+def _class_errors(xp: Any, logits: Any, labels: Any) -> Any:
+    """softmax(logits), less 1 at the right class of each row."""
+    errors = xp.ascontiguousarray(_softmax(xp, logits, -1))
+    errors.reshape(-1, errors.shape[-1])[_places(xp, xp.asarray(labels))] -= 1.0
+    return errors
+
+
+def _class_errors_back(m: Any, g: Any, y: Any, logits: Any, labels: Any) -> Any:
+    weights = m.softmax(logits, axis=-1)
+    return weights * (g - m.sum(g * weights, axis=-1, keepdims=True))
+
+
+def _class_errors_forward(m: Any, t: Any, y: Any, logits: Any, labels: Any) -> Any:
+    return _softmax_forward(m, t, m.softmax(logits, axis=-1), logits, -1)
+
+
+def _cross_entropy_slope(m: Any, logits: Any, labels: Any) -> Any:
     if _by_number(logits, labels):
-        chosen = m.ungather(each, m.expand_dims(labels, axis=-1), axis=-1, shape=logits.shape)
-        return each * m.softmax(logits, axis=-1) - chosen
-    return each * (m.softmax(logits, axis=-1) * m.sum(labels, axis=-1, keepdims=True) - labels)
+        return m.class_errors(logits, labels)
+    return m.softmax(logits, axis=-1) * m.sum(labels, axis=-1, keepdims=True) - labels
+
+
+def _cross_entropy_back(m: Any, g: Any, y: Any, logits: Any, labels: Any) -> Any:
+    return m.expand_dims(g, axis=-1) * _cross_entropy_slope(m, logits, labels)
 
 
 def _cross_entropy_forward(m: Any, t: Any, y: Any, logits: Any, labels: Any) -> Any:
@@ -133,12 +156,7 @@ def _cross_entropy_forward(m: Any, t: Any, y: Any, logits: Any, labels: Any) -> 
     along = None if by_labels is None else -m.sum(m.tangent_mul(by_labels, m.log_softmax(logits, axis=-1)), axis=-1)
     if by_logits is None:
         return along
-    weights = m.softmax(logits, axis=-1)
-    if _by_number(logits, labels):
-        chosen = m.gather(by_logits, m.expand_dims(labels, axis=-1), axis=-1)
-        return m.sum(m.tangent_mul(by_logits, weights), axis=-1) - m.squeeze(chosen, axis=-1)
-    slope = weights * m.sum(labels, axis=-1, keepdims=True) - labels
-    total = m.sum(m.tangent_mul(by_logits, slope), axis=-1)
+    total = m.sum(m.tangent_mul(by_logits, _cross_entropy_slope(m, logits, labels)), axis=-1)
     return total if along is None else total + along
 
 
@@ -176,6 +194,8 @@ OPS = [
         **by_slope(lambda m, y, x, axis, keepdims: m.softmax(x, axis=axis))),
     _op("cross_entropy", "logits, labels", "-log(softmax(logits)) of the right class, for each row.", compute=_cross_entropy,
         saves=("logits", "labels"), vjp=(_cross_entropy_back, _cross_entropy_back_labels), jvp=_cross_entropy_forward),
+    _op("class_errors", "logits, labels", "softmax(logits) less 1 at the right class of each row.", internal=True,
+        compute=_class_errors, saves=("logits",), vjp=(_class_errors_back, None), jvp=_class_errors_forward),
     # Among those that make arrays, so that the engine tells it the run's dtype.
     Op("one_hot", "labels; classes", "1 at the place of each label, 0 at the other classes.", category="making",
        compute=_one_hot, differentiable=False, result_shape=lambda labels, classes: (*labels, _class_count(classes))),
