@@ -45,9 +45,9 @@ def main() -> int:
         flush=True,
     )
     for name in arguments.names or NAMES:
-        workload = importlib.import_module(f".workloads.{name}", __package__).WORKLOAD
-        outcomes.append(run(workload, arguments.runs))
-        print(show(outcomes[-1]), flush=True)
+        for workload in importlib.import_module(f".workloads.{name}", __package__).WORKLOADS:
+            outcomes.append(run(workload, arguments.runs))
+            print(show(outcomes[-1]), flush=True)
     if arguments.json:
         Path(arguments.json).write_text(json.dumps([o.as_json() for o in outcomes], indent=1) + "\n", encoding="utf-8")
     return 1 if any(o.disagreements for o in outcomes) else 0

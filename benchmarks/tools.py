@@ -12,14 +12,16 @@ import gradcli
 from gradcli.engine.evaluator import compile_program, execute
 from gradcli.engine.run import Run, Settings
 
-from .workload import Contender, Task
+from .workload import Contender, Goal, Task, ratio
 
 
-def contender(source: str, inputs: Mapping[str, Any], by: tuple[str, ...], name: str = "gradcli", **facts: Any) -> Contender:
+def contender(
+    source: str, inputs: Mapping[str, Any], by: tuple[str, ...], name: str = "gradcli", dtype: str = "float64", **facts: Any
+) -> Contender:
     """gradcli on a program with one output: its value, and the gradients `by` these variables."""
 
     def prepare() -> Task:
-        program = gradcli.load(source=source).with_options(wrt=by)
+        program = gradcli.load(source=source).with_options(wrt=by, dtype=dtype)
 
         def task() -> list[Any]:
             answer = program.run(inputs)
@@ -29,6 +31,27 @@ def contender(source: str, inputs: Mapping[str, Any], by: tuple[str, ...], name:
         return task
 
     return Contender(name, prepare, **facts)
+
+
+FUNCTION = "gradcli, value only"
+
+
+def function(source: str, inputs: Mapping[str, Any], dtype: str = "float64") -> Contender:
+    """gradcli on the same program without a gradient: what the cost of one is held against."""
+
+    def prepare() -> Task:
+        program = gradcli.load(source=source).with_options(grad=False, dtype=dtype)
+
+        def task() -> None:
+            program.run(inputs)
+
+        return task
+
+    return Contender(FUNCTION, prepare)
+
+
+# The cheap-gradient principle: value and gradient cost a small multiple of the value.
+CHEAP = Goal("gradient / function", "", 4.0, ratio("gradcli", FUNCTION))
 
 
 def executed(source: str, inputs: Mapping[str, Any]) -> tuple[Run, Any]:

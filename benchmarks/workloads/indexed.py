@@ -69,14 +69,16 @@ def _seconds(t: Timings) -> float:
     return t.median("gradcli")
 
 
-WORKLOAD = Workload(
-    "indexed",
-    f"{N:,} x `a[i % m] = 0.5*a[i % m] + sin(x[i*7 % m])`, sum(a) by x, m = {SIZE:,}",
-    [
-        tools.contender(PROGRAM, {"x": X}, ("x",)),
-        Contender("plain Python, by hand", lambda: lambda: by_hand(N)),
-        Contender(f"jax (jit, scan; scaled by {SHARE})", _jax, scale=SHARE, expected=lambda: by_hand(N // SHARE)),
-        Contender(f"torch (scaled by {SHARE})", _torch, scale=SHARE, expected=lambda: by_hand(N // SHARE)),
-    ],
-    [Goal("value and gradient", "s", 2.0, _seconds)],
-)
+WORKLOADS = [
+    Workload(
+        "indexed",
+        f"{N:,} x `a[i % m] = 0.5*a[i % m] + sin(x[i*7 % m])`, sum(a) by x, m = {SIZE:,}",
+        [
+            tools.contender(PROGRAM, {"x": X}, ("x",)),
+            Contender("plain Python, by hand", lambda: lambda: by_hand(N)),
+            Contender(f"jax (jit, scan; scaled by {SHARE})", _jax, scale=SHARE, expected=lambda: by_hand(N // SHARE)),
+            Contender(f"torch (scaled by {SHARE})", _torch, scale=SHARE, expected=lambda: by_hand(N // SHARE)),
+        ],
+        [Goal("value and gradient", "s", 2.0, _seconds)],
+    ),
+]

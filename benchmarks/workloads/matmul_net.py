@@ -100,15 +100,17 @@ def _torch() -> Task:
     return task
 
 
-WORKLOAD = Workload(
-    "matmul_net",
-    f"a dense network {INPUTS}-{HIDDEN}-{CLASSES} on a batch of {BATCH}, its loss by all weights",
-    [
-        tools.contender(PROGRAM, {"x": X, "labels": LABELS, **WEIGHTS}, tuple(WEIGHTS)),
-        Contender("NumPy, by hand", lambda: by_hand),
-        Contender("jax (jit)", _jax),
-        Contender("torch", _torch),
-        Contender("autograd", _autograd),
-    ],
-    [Goal("gradcli / by hand", "", None, ratio("gradcli", "NumPy, by hand"))],
-)
+WORKLOADS = [
+    Workload(
+        "matmul_net",
+        f"a dense network {INPUTS}-{HIDDEN}-{CLASSES} on a batch of {BATCH}, its loss by all weights",
+        [
+            tools.contender(PROGRAM, {"x": X, "labels": LABELS, **WEIGHTS}, tuple(WEIGHTS)),
+            Contender("NumPy, by hand", lambda: by_hand),
+            Contender("jax (jit)", _jax),
+            Contender("torch", _torch),
+            Contender("autograd", _autograd),
+        ],
+        [Goal("gradcli / by hand", "", None, ratio("gradcli", "NumPy, by hand"))],
+    ),
+]

@@ -86,18 +86,20 @@ def _microseconds(t: Timings) -> float:
     return t.median("gradcli") / N * 1e6
 
 
-WORKLOAD = Workload(
-    "scalar_loop",
-    f"{N:,} x `s = s*0.999 + sin(x*i)*0.01; if s > 0.01 {{ s = s - 0.1*x }}`, d s / d x",
-    [
-        tools.contender(PROGRAM, {}, ("x",)),
-        Contender("plain Python, by hand", lambda: lambda: by_hand(N)),
-        Contender("jax (jit, scan)", _jax),
-        Contender(f"autograd (scaled by {SHARE})", _autograd, scale=SHARE, expected=lambda: by_hand(N // SHARE)),
-        Contender(f"torch (scaled by {SHARE})", _torch, scale=SHARE, expected=lambda: by_hand(N // SHARE)),
-    ],
-    [
-        Goal("an iteration", "µs", 4.0, _microseconds),
-        Goal("a record of the trace", "bytes", 120.0, lambda t: tools.bytes_per_record(PROGRAM, {"n": N})),
-    ],
-)
+WORKLOADS = [
+    Workload(
+        "scalar_loop",
+        f"{N:,} x `s = s*0.999 + sin(x*i)*0.01; if s > 0.01 {{ s = s - 0.1*x }}`, d s / d x",
+        [
+            tools.contender(PROGRAM, {}, ("x",)),
+            Contender("plain Python, by hand", lambda: lambda: by_hand(N)),
+            Contender("jax (jit, scan)", _jax),
+            Contender(f"autograd (scaled by {SHARE})", _autograd, scale=SHARE, expected=lambda: by_hand(N // SHARE)),
+            Contender(f"torch (scaled by {SHARE})", _torch, scale=SHARE, expected=lambda: by_hand(N // SHARE)),
+        ],
+        [
+            Goal("an iteration", "µs", 4.0, _microseconds),
+            Goal("a record of the trace", "bytes", 120.0, lambda t: tools.bytes_per_record(PROGRAM, {"n": N})),
+        ],
+    ),
+]

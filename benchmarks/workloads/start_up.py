@@ -54,16 +54,18 @@ def _gradcli(name: str, arguments: list[str], prints_result: bool) -> Contender:
     return Contender(name, prepare, expected=lambda: [9.0, 6.0])
 
 
-WORKLOAD = Workload(
-    "start_up",
-    "x**2 at 3 with its gradient, the whole process",
-    [
-        _gradcli("gradcli eval", ["eval", "-e", "x**2", "--set", "x=3"], prints_result=True),
-        _plain("import numpy", [sys.executable, "-c", "import numpy"]),
-        _plain("pass", [sys.executable, "-c", "pass"]),
-        _gradcli("gradcli --version", ["--version"], prints_result=False),
-        _gradcli("gradcli --help", ["--help"], prints_result=False),
-        *(_peer(name, code) for name, code in PEERS.items()),
-    ],
-    [Goal("gradcli eval / import numpy", "", 1.8, ratio("gradcli eval", "import numpy"))],
-)
+WORKLOADS = [
+    Workload(
+        "start_up",
+        "x**2 at 3 with its gradient, the whole process",
+        [
+            _gradcli("gradcli eval", ["eval", "-e", "x**2", "--set", "x=3"], prints_result=True),
+            _plain("import numpy", [sys.executable, "-c", "import numpy"]),
+            _plain("pass", [sys.executable, "-c", "pass"]),
+            _gradcli("gradcli --version", ["--version"], prints_result=False),
+            _gradcli("gradcli --help", ["--help"], prints_result=False),
+            *(_peer(name, code) for name, code in PEERS.items()),
+        ],
+        [Goal("gradcli eval / import numpy", "", 1.8, ratio("gradcli eval", "import numpy"))],
+    ),
+]

@@ -100,18 +100,20 @@ def _growth(t: Timings) -> float:
     return abs(tools.peak_memory(PROGRAM, {"steps": LONG}) - tools.peak_memory(PROGRAM, {"steps": SHORT})) / 1e6
 
 
-WORKLOAD = Workload(
-    "training",
-    f"{STEPS:,} steps of gradient descent on a line through 64 points",
-    [
-        tools.contender(PROGRAM, {}, ("w", "b")),
-        Contender("NumPy, by hand", lambda: by_hand),
-        Contender("autograd", _autograd),
-        Contender("torch", _torch),
-        Contender("jax (a jitted gradient)", _jax),
-    ],
-    [
-        Goal("a step", "µs", None, lambda t: t.median("gradcli") / STEPS * 1e6),
-        Goal(f"memory, from step {SHORT:,} to {LONG:,}", "MB", 5.0, _growth),
-    ],
-)
+WORKLOADS = [
+    Workload(
+        "training",
+        f"{STEPS:,} steps of gradient descent on a line through 64 points",
+        [
+            tools.contender(PROGRAM, {}, ("w", "b")),
+            Contender("NumPy, by hand", lambda: by_hand),
+            Contender("autograd", _autograd),
+            Contender("torch", _torch),
+            Contender("jax (a jitted gradient)", _jax),
+        ],
+        [
+            Goal("a step", "µs", None, lambda t: t.median("gradcli") / STEPS * 1e6),
+            Goal(f"memory, from step {SHORT:,} to {LONG:,}", "MB", 5.0, _growth),
+        ],
+    ),
+]

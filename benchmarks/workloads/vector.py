@@ -111,18 +111,20 @@ def _torch() -> Task:
     return task
 
 
-WORKLOAD = Workload(
-    "vector",
-    f"mean(softplus(sin(x)*exp(-x**2) + x*c)), {N:,} elements, by x and by c",
-    [
-        tools.contender(PROGRAM, {"x": X, "c": C}, ("x", "c")),
-        Contender("NumPy in pieces, by hand", _by_hand),
-        Contender("jax (jit)", _jax),
-        Contender("torch", _torch),
-        Contender("autograd", _autograd),
-    ],
-    [
-        Goal("gradcli / by hand", "", 1.4, ratio("gradcli", "NumPy in pieces, by hand")),
-        Goal("gradcli / jax", "", 1.0, ratio("gradcli", "jax (jit)")),
-    ],
-)
+WORKLOADS = [
+    Workload(
+        "vector",
+        f"mean(softplus(sin(x)*exp(-x**2) + x*c)), {N:,} elements, by x and by c",
+        [
+            tools.contender(PROGRAM, {"x": X, "c": C}, ("x", "c")),
+            Contender("NumPy in pieces, by hand", _by_hand),
+            Contender("jax (jit)", _jax),
+            Contender("torch", _torch),
+            Contender("autograd", _autograd),
+        ],
+        [
+            Goal("gradcli / by hand", "", 1.4, ratio("gradcli", "NumPy in pieces, by hand")),
+            Goal("gradcli / jax", "", 1.0, ratio("gradcli", "jax (jit)")),
+        ],
+    ),
+]

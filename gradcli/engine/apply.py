@@ -24,6 +24,7 @@ from .values import List, Variable, deeper, describe, show_shape
 _SCALARS = frozenset((float, int, bool))
 _INTEGERS = frozenset((int, bool))
 _BOXES = frozenset((tuple, Dual))
+LARGE = 2**21  # elements: smaller arrays are made without asking whether there is room
 _NO_OPTIONS: Mapping[str, Any] = {}
 STACK, PART, WHERE = OPS["stack"], OPS["part"], OPS["where"]
 
@@ -81,7 +82,7 @@ def _record(
     saved = [p if k in reads else blank(p) for k, p in enumerate(primals)]
     kept = y if "result" in reads else blank(y)
     if site.narrow:
-        if type(primal(primals[0])) is complex and type(primal(y)) is float:
+        if not shape_of(y) and type(primal(primals[0])) is complex and type(primal(y)) is float:
             site = site.on_complex()
         return trace.record(site, inputs, saved[0], saved[1] if len(saved) > 1 else None, kept, y)
     return trace.record(site, inputs, tuple(saved), options, kept, y)
@@ -212,14 +213,13 @@ def elementwise(run: Run, site: Site, primals: list[Any]) -> Any:
             return scalar_function(op)(*primals)
         return run.real(scalar_function(op)(*map(float, primals)))
     shapes = [p.shape for p in primals if getattr(p, "shape", ())]
-    if len(shapes) > 1:
-        shape = broadcast_shapes(shapes)
+    if shapes:
+        shape = shapes[0] if shapes.count(shapes[0]) == len(shapes) else broadcast_shapes(shapes)
         if shape is None:
             _fail_broadcast(run, site, primals)
-        run.verify_allocation(8 * count(shape), f"an array of shape {show_shape(shape)}", site.span)
-    elif shapes:
-        run.verify_allocation(8 * count(shapes[0]), f"an array of shape {show_shape(shapes[0])}", site.span)
-    if op.integers == "keep" and all(_is_integer(p) for p in primals):
+        if count(shape) >= LARGE:
+            run.verify_allocation(8 * count(shape), f"an array of shape {show_shape(shape)}", site.span)
+    if op.integers == "keep" and all(map(_is_integer, primals)):
         return _integer_arrays(run, site, op, primals)
     if run.settings.dtype == "float32" and op.integers == "float":
         primals = [run.backend.xp.asarray(p, "float32") if _is_integer(p) else p for p in primals]
@@ -303,7 +303,7 @@ def structural(run: Run, site: Site, primals: list[Any], options: Mapping[str, A
     """A structural op on primals. Failures of its `compute` become diagnostics at the site."""
     op = site.op
     xp = run.backend.xp
-    if any(type(p) is Lanes for p in primals):
+    if Lanes in map(type, primals):
         run.fail("E320", f"`{op.name}` takes no rows", site.span, help="only elementwise operations do")
     options = _with_context(run, op, options)
     try:
@@ -311,7 +311,8 @@ def structural(run: Run, site: Site, primals: list[Any], options: Mapping[str, A
             shape = op.result_shape(
                 *map(shape_of, primals), **{k: v for k, v in options.items() if k not in ("dtype", "generator")}
             )
-            run.verify_allocation(8 * count(tuple(shape)), f"an array of shape {show_shape(tuple(shape))}", site.span)
+            if count(shape) >= LARGE:
+                run.verify_allocation(8 * count(shape), f"an array of shape {show_shape(tuple(shape))}", site.span)
         if run.backend is not CPU and op is not WHERE:  # other functions on whole arrays take no numbers there
             primals = [run.backend.scalar(p) if is_scalar(p) else p for p in primals]
         y = op.compute(xp, *primals, **options)  # type: ignore[misc]

@@ -104,9 +104,12 @@ class Backend:
         return self.scalar(value) if is_scalar(value) else value
 
     def is_finite(self, value: Any) -> bool:
-        """Whether a number, or every element of an array, is finite (or their sum overflows: never true by mistake)."""
+        """Whether a number, or every element of an array, is finite (or their squares overflow: never true by mistake)."""
         value = getattr(value, "array", value)
-        total = value.sum() if shape_of(value) else value
+        total = value
+        if shape_of(value):
+            flat = value.reshape(-1) if value.flags.c_contiguous else None
+            total = value.sum() if flat is None else self.xp.dot(flat, flat)  # which takes as little as half the time
         return bool(total - total == 0)
 
     def to_host(self, value: Any) -> Any:

@@ -216,12 +216,22 @@ def compile_structural(c: Compiler, node: program.Apply, site: Site, operands: l
     """A call of a builtin whose arguments the resolver has bound."""
     from .expressions import compile_expression
 
-    options = [(name, compile_expression(c, value)) for name, value in node.options]
-    parameters = node.op.signature.operands
+    op = node.op
+    given = [(name, compile_expression(c, value)) for name, value in node.options]
+    parameters = op.signature.operands
     fixed = [_default(parameters[k].default) if operand is None else operand for k, operand in enumerate(operands)]
-    return lambda frame: run_op(
-        frame[0], site, [operand(frame) for operand in fixed], {name: value(frame) for name, value in options}
-    )  # fmt: skip
+    if op.engine or op.signature.variadic:
+        return lambda frame: run_op(
+            frame[0], site, [operand(frame) for operand in fixed], {name: value(frame) for name, value in given}
+        )
+    base = {p.name: p.default for p in op.signature.options}
+
+    def call(frame: list[Any]) -> Any:
+        values = tuple([operand(frame) for operand in fixed])
+        options = {**base, **{name: plain(value(frame)) for name, value in given}} if given else base
+        return apply(frame[0], site, values, options)
+
+    return call
 
 
 def _default(value: Any) -> Closure:

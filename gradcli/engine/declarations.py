@@ -112,8 +112,8 @@ def _verify_shape(run: Run, shape: tuple[int, ...], spec: program.TypeSpec, node
         return
     declared = spec.shape or ()
     name = node.slot.name
-    text = f"({', '.join('_' if n is None else str(n) for n in declared)}{',' if len(declared) == 1 else ''})"
     if len(declared) != len(shape):
+        text = _show_declared(declared)
         run.fail(code, f"`{name}` is declared with shape {text}, and the value has {show_shape(shape)}", node.span)
     for wanted, n in zip(declared, shape, strict=True):
         if isinstance(wanted, str):
@@ -124,11 +124,18 @@ def _verify_shape(run: Run, shape: tuple[int, ...], spec: program.TypeSpec, node
                     help=f"`{wanted}` got its size at {first[1]}",
                 )  # fmt: skip
         elif wanted is not None and wanted != n:
+            text = _show_declared(declared)
             run.fail(code, f"`{name}` is declared with shape {text}, and the value has {show_shape(shape)}", node.span)
+
+
+def _show_declared(shape: tuple[int | str | None, ...]) -> str:
+    return f"({', '.join('_' if n is None else str(n) for n in shape)}{',' if len(shape) == 1 else ''})"
 
 
 def cast(run: Run, value: Any, dtype: str) -> Any:
     """A number or array in a dtype that can hold it."""
+    if dtype_name(value) == dtype:
+        return value
     if shape_of(value):
         return value.astype(dtype, copy=False)  # arrays are never changed while anybody else holds them
     if dtype == "float32":
@@ -226,6 +233,8 @@ def compile_update(c: Compiler, node: program.Update) -> Callable[[list[Any]], N
         new = value(frame)
         if op_site is not None:
             old = variable.box if index is None else _element(run, node, variable, index)
+            if not run.trace.keeps_all:  # a state has no history, so what leads to it needs none
+                old, new = primal(old), primal(new)
             new = apply(run, op_site, (old, new))
         _set_state(run, variable, new, index, node)
 

@@ -124,7 +124,9 @@ def grad(run: Run, site: Site, operands: list[Any], options: dict[str, Any], win
         run.fail("E311", f"`unconnected` is {describe(unconnected)}", site.span, help='it is "none" or "zero"')
     flat = list(leaves(sources))
     seeds = seeds_for(run, verify_target(run, target, site.span), target, options["seed"], site)
-    results = iter(gradients(run, seeds, flat, recorded=True, window=window))
+    if run.once:
+        seeds = [(t, primal(cotangent)) for t, cotangent in seeds]
+    results = iter(gradients(run, seeds, flat, recorded=not run.once, window=window))
 
     def answer(source: Any) -> Any:
         g = next(results)

@@ -1,55 +1,144 @@
-"""Which outputs of a program are computed from derivatives, as its text tells: constants have no history that could."""
+"""What of a program is computed from derivatives, as its text tells: constants have no history that could, and a sweep
+whose results nobody will differentiate needn't be recorded."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..diagnostics import Span
 from ..lang import program
+from ..ops.op import Op
 
 _TAPE_REQUESTS = frozenset(("gradient", "jacobian", "batch_jacobian"))
 
 
 def derived_outputs(node: program.Program) -> set[str]:
     """The outputs whose expressions ask for a derivative, or read a name that one was assigned to."""
+    derived = _derived_slots(node)
+    return {name for name, value in _outputs(node) if _asks(value, derived)}
+
+
+def _outputs(node: program.Program) -> list[tuple[str, Any]]:
+    return [*node.results, *(pair for item in _walk(node.body) if isinstance(item, program.Output) for pair in item.items)]
+
+
+def _derived_slots(node: program.Program) -> set[int]:
+    """The names of the top level that anything computed from a derivative may be assigned to. A variable's state isn't
+    assigned: it has no history."""
     assigned: list[tuple[set[int], Any]] = []
-    outputs = list(node.results)
     for item in _walk(node.body):
-        if isinstance(item, program.Assign):
+        if isinstance(item, program.Assign | program.Augment | program.For):
             slots = {t.slot.index for t in _walk((item.target,)) if isinstance(t, program.NameTarget | program.EntryTarget)}
-            assigned.append((slots, item.value))
-        elif isinstance(item, program.Output):
-            outputs += item.items
+            assigned.append((slots, item.iterable if isinstance(item, program.For) else item.value))
+        elif isinstance(item, program.Declare) and item.kind == "const":
+            assigned.append(({item.slot.index}, item.value))
     derived: set[int] = set()
-    while True:
-        more = {k for slots, value in assigned for k in slots if k not in derived and _asks(value, derived)}
-        if not more:
-            return {name for name, value in outputs if _asks(value, derived)}
+    while more := {k for slots, value in assigned for k in slots if k not in derived and _asks(value, derived)}:
         derived |= more
+    return derived
 
 
 def _asks(value: Any, derived: set[int]) -> bool:
+    """Whether an expression asks for a derivative, or reads a name that has something of one."""
     for item in _walk((value,)):
         if isinstance(item, program.Read) and item.slot.index in derived:
             return True
-        if (
-            isinstance(item, program.Apply)
-            and item.op.category == "derivatives"
-            and item.op.name not in ("detach", "stop_gradient")
-        ):
-            return True
-        if isinstance(item, program.MethodCall) and item.name in _TAPE_REQUESTS:
+        if isinstance(item, program.FunctionLiteral):
+            defaults = [parameter.default for parameter in item.function.parameters]
+            if any(outer.index in derived for outer, _ in item.function.captures) or any(_asks(d, derived) for d in defaults):
+                return True
+        op = getattr(item, "op", None)
+        if (op is not None and is_request(op)) or (isinstance(item, program.MethodCall) and item.name in _TAPE_REQUESTS):
             return True
     return False
 
 
+def is_request(op: Op) -> bool:
+    """Whether an op asks for a derivative."""
+    return op.category == "derivatives" and op.name not in ("detach", "stop_gradient")
+
+
+# ---- programs that differentiate once --------------------------------------------------------------------------------
+
+# What can stand in such a program. Anything else may do more with a derivative than compute with it.
+_PLAIN = (
+    program.Declare | program.Assign | program.Augment | program.Update | program.Evaluate | program.If | program.While
+    | program.For | program.Break | program.Continue | program.Return | program.Print | program.Output | program.Expect
+    | program.Tape | program.Watch | program.Pause | program.Import | program.Program | program.Function
+    | program.FunctionParameter | program.Argument | program.TypeSpec | program.Domain | program.Slice | program.EllipsisItem
+    | program.Target | program.Expression
+)  # fmt: skip
+_FIRST = frozenset(("grad", "vjp", "value_and_grad"))  # requests that differentiate nothing that they computed themselves
+
+
+def differentiates_once(node: program.Program, targets: Iterable[str] = ()) -> bool:
+    """Whether nothing that a derivative gave is ever differentiated again, so that no sweep needs to be recorded.
+
+    `targets` are names that gradients are asked of from outside, beside the outputs. Where the text can't tell, the answer
+    is no. A loop of gradient descent is a yes: its gradients go into the states of variables, which have no history.
+    """
+    derived = _derived_slots(node)
+    differentiated = [value for _, value in _outputs(node)]
+    nodes = list(_everything(node.body))
+    at_once = _called_at_once(nodes)
+    for item, inner in nodes:
+        op = getattr(item, "op", None)
+        if not isinstance(item, _PLAIN) or (op is not None and op.engine and op.category not in ("derivatives", "lists")):
+            return False
+        if isinstance(item, program.Apply) and is_request(item.op):
+            if inner or item.op.name not in _FIRST or (item.op.transforms and id(item) not in at_once):
+                return False
+            differentiated.append(item.operands[0])
+        elif op is not None and is_request(op):
+            return False  # the function itself, as a value
+        elif isinstance(item, program.MethodCall) and item.name in _TAPE_REQUESTS:
+            if inner:
+                return False
+            differentiated += [argument.value for argument in item.arguments if argument.keyword in ("", "target")][:1]
+    slots = [node.names[name].index for name in targets if name in node.names]
+    return derived.isdisjoint(slots) and not any(_asks(value, derived) for value in differentiated)
+
+
+def _called_at_once(nodes: list[tuple[Any, bool]]) -> set[int]:
+    """The transforms, by identity, that the top level calls where it makes them, or under a name that is for nothing else.
+    Any other might get into a function that is differentiated."""
+    callees = {id(item.callee) for item, inner in nodes if isinstance(item, program.Call) and not inner}
+    named = {
+        id(item.value): item.target.slot.index
+        for item, inner in nodes
+        if isinstance(item, program.Assign)
+        and isinstance(item.target, program.NameTarget)
+        and not (inner or item.target.slot.cell)
+    }
+    passed = {
+        item.slot.index for item, inner in nodes if isinstance(item, program.Read) and not inner and id(item) not in callees
+    }
+    return callees | {k for k, slot in named.items() if slot not in passed}
+
+
+def _everything(nodes: Any) -> Iterator[tuple[Any, bool]]:
+    """Every node below, each with whether it is inside a function or an imported program."""
+    pending: list[tuple[Any, bool]] = [(item, False) for item in nodes]
+    while pending:
+        item, inner = pending.pop()
+        if isinstance(item, tuple) and not isinstance(item, Span):
+            pending.extend((part, inner) for part in item)
+        elif isinstance(item, program.Node | program.Argument | program.FunctionParameter):
+            yield item, inner
+            inner = inner or isinstance(item, program.Function | program.Program)
+            pending.extend((getattr(item, name), inner) for name in item.FIELDS if name != "span")
+
+
+# ---- walking ---------------------------------------------------------------------------------------------------------
+
+
 def _walk(nodes: Any) -> Iterator[Any]:
-    """Every node below, of the top level's frame: functions have frames, and so names, of their own."""
+    """Every node below, of the top level's frame: functions and imported programs have frames, and so names, of their own."""
     pending = list(nodes)
     while pending:
         item = pending.pop()
-        if isinstance(item, program.Function):
+        if isinstance(item, program.Function | program.Program):
             continue
         if isinstance(item, program.Node | program.Argument):
             yield item

@@ -20,12 +20,14 @@ from .values import FRAME_HEAD, UNSET, Cell, Namespace
 
 
 class Compiled:
-    """A program compiled for one choice of settings; can be run any number of times."""
+    """A program compiled for one choice of settings; can be run any number of times. `once`: no derivative that it asks for
+    will be differentiated again, and so none needs to be recorded."""
 
-    __slots__ = ("asks", "block", "cells", "program", "template")
+    __slots__ = ("asks", "block", "cells", "once", "program", "template")
 
     def __init__(self, node: program.Program, block: Statement, asks: bool) -> None:
         self.program, self.block, self.asks = node, block, asks
+        self.once = False
         self.cells = [k + FRAME_HEAD for k in own_cells(node.body)]
         self.template = [None] * FRAME_HEAD + [UNSET] * node.n_slots
 
@@ -84,7 +86,7 @@ def deep_stack() -> Iterator[None]:
 def execute(compiled: Compiled, run: Run) -> list[Any]:
     """Executes a program in a fresh run; returns the top-level frame. Raises GradcliError; the run holds what came before."""
     frame = compiled.frame(run)
-    run.asks = compiled.asks
+    run.asks, run.once = compiled.asks, compiled.once
     try:
         with collector_paused(), ieee(), deep_stack():
             compiled.block(frame)

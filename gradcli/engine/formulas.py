@@ -6,7 +6,6 @@ Nothing of a user's program is in it: it is made from the table's entries alone.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from functools import cache
 from functools import partial as partial_of
@@ -17,6 +16,7 @@ from ..ops.formula import Formula, read_forward, read_partial
 from ..ops.op import Op
 from . import scalars
 from .backends import Backend, is_complex
+from .chunks import added, in_chunks
 from .formula_source import FormulaSource, is_number
 
 
@@ -153,14 +153,32 @@ def array_function(backend: Backend, op: Op) -> Callable[..., Any]:
     if op.forward is None:
         return backend.function(op)
     source = FormulaSource(arrays=True)
-    return _in_chunks(backend, source.function(_operands(op), source.value(forward_formula(op)), _array_by_name(backend)))
+    formula = forward_formula(op)
+    function = source.function(_operands(op), source.value(formula), _array_by_name(backend))
+    if sum(1 for node in formula if node.arguments) < 2:
+        return function  # one pass as it is
+    return in_chunks(backend, function)
 
 
 @cache
 def array_partial(backend: Backend, op: Op, operand: int) -> Callable[..., Any]:
-    """The partial by one operand on arrays: `(y, *operands) -> partial`."""
+    """The partial by one operand on arrays: `(y, *operands) -> partial`. One that is 1 where a condition holds and 0
+    elsewhere comes as bools, which have no float type to convert to or from."""
     source = FormulaSource(arrays=True)
-    return source.function(f"y, {_operands(op)}", source.value(partial_formula(op, operand)), _array_by_name(backend))
+    partial = partial_formula(op, operand)
+    formula = partial.arguments[0] if _is_mask(partial) else partial
+    return source.function(f"y, {_operands(op)}", source.value(formula), _array_by_name(backend))
+
+
+def _is_mask(partial: Formula) -> bool:
+    return partial.kind == "where" and is_number(partial.arguments[1], 1.0) and is_number(partial.arguments[2], 0.0)
+
+
+@cache
+def is_bounded(op: Op, operand: int) -> bool:
+    """Whether the partial by an operand is finite wherever it is: a number, or 1 or 0."""
+    partial = partial_formula(op, operand)
+    return partial.kind == "number" or _is_mask(partial)
 
 
 @cache
@@ -175,17 +193,23 @@ def array_pull(backend: Backend, op: Op, operand: int, repairs: bool, summed: bo
     if is_number(partial, 1.0):
         return lambda g, y, *operands, into=None, onto=None: g if onto is None else xp.add(onto, g, onto)
     if is_number(partial, -1.0):
-        return lambda g, y, *operands, into=None, onto=None: xp.negative(g, into) if onto is None else xp.subtract(onto, g, onto)
+        return lambda g, y, *operands, into=None, onto=None: (
+            xp.negative(g, out=into) if onto is None else xp.subtract(onto, g, onto)
+        )
     function = array_partial(backend, op, operand)
+    if _is_mask(partial) and not (repairs or summed):
+        return lambda g, y, *operands, into=None, onto=None: added(xp.multiply(g, function(y, *operands), out=into), onto)
 
     def pull(g: Any, y: Any, *operands: Any) -> Any:
         partial = function(y, *operands)
         if is_complex(partial):
             partial = partial.conjugate()
+        if summed and not repairs and getattr(g, "ndim", 0) == 1 and getattr(partial, "shape", ()) == g.shape:
+            return xp.dot(g, partial)  # without an array for the products
         product = strict_product(xp, g, partial) if repairs else g * partial
         return product.sum() if summed and hasattr(product, "sum") else product
 
-    return _in_chunks(backend, pull, summed)
+    return in_chunks(backend, pull, summed)
 
 
 @cache
@@ -197,72 +221,7 @@ def array_push(backend: Backend, op: Op, operand: int) -> Callable[..., Any]:
     if is_number(partial, -1.0):
         return lambda t, y, *operands: -t
     function = array_partial(backend, op, operand)
-    return _in_chunks(backend, lambda t, y, *operands: tangent_product(backend.xp, t, function(y, *operands)))
-
-
-def _in_chunks(backend: Backend, function: Callable[..., Any], summed: bool = False) -> Callable[..., Any]:
-    """An elementwise function of several steps, taken through large arrays piece by piece; `summed`: a sum over one.
-
-    The steps' intermediate results then stay in the cache: a pass over memory costs more than most operations do.
-    """
-    xp, chunk = backend.xp, backend.chunk
-    if not chunk:
-        return lambda *operands, into=None, onto=None: _added(function(*operands), onto)
-
-    def call(*operands: Any, into: Any = None, onto: Any = None) -> Any:
-        shape: tuple[int, ...] = ()
-        flat = []
-        for operand in operands:
-            if type(operand) is xp.ndarray:
-                if operand.size < 4 * chunk or (shape and operand.shape != shape):
-                    return _added(function(*operands), onto)
-                shape = operand.shape
-                if not any(operand.strides):
-                    number = operand[(0,) * operand.ndim]  # broadcast: what `sum` and `mean` send back
-                    operand = xp.broadcast_to(number, operand.size) if summed else number
-                elif not operand.flags.c_contiguous:
-                    return _added(function(*operands), onto)
-                else:
-                    operand = operand.reshape(-1)
-            flat.append(operand)
-        pieces = [k for k, operand in enumerate(flat) if type(operand) is xp.ndarray]
-        if not pieces:
-            return _added(function(*operands), onto)
-        size = flat[pieces[0]].size
-        parts = (function(*_piece(flat, pieces, start, start + chunk)) for start in range(0, size, chunk))
-        if summed:
-            return sum(parts)
-        first = next(parts)
-        buffer = into if onto is None else onto
-        fits = buffer is not None and buffer.dtype == first.dtype and buffer.flags.c_contiguous
-        result = buffer.reshape(-1) if fits else xp.empty(size, first.dtype)
-        adds = fits and onto is not None
-        for start, part in zip(range(0, size, chunk), itertools.chain((first,), parts), strict=True):
-            if adds:
-                result[start : start + chunk] += part
-            else:
-                result[start : start + chunk] = part
-        result = result.reshape(shape)
-        return result if adds else _added(result, onto)
-
-    return call
-
-
-def _added(y: Any, onto: Any) -> Any:
-    """The sum with a buffer, in place where that can hold it."""
-    if onto is None:
-        return y
-    if y.dtype != onto.dtype:
-        return onto + y
-    onto += y
-    return onto
-
-
-def _piece(operands: list[Any], pieces: list[int], start: int, stop: int) -> list[Any]:
-    part = operands.copy()
-    for k in pieces:
-        part[k] = operands[k][start:stop]
-    return part
+    return in_chunks(backend, lambda t, y, *operands: tangent_product(backend.xp, t, function(y, *operands)))
 
 
 def strict_product(xp: Any, g: Any, partial: Any) -> Any:

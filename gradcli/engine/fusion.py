@@ -48,8 +48,10 @@ def fuse(found: Plan, cold: Closure, single: Callable[[Any, Site, tuple[Any, ...
     count = 0
 
     def choose(values: list[Any]) -> None:
-        nonlocal hot
+        nonlocal hot, count
         kinds = tuple(map(_kind, values))
+        if "" in kinds:
+            count = 0  # arrays: no need to look each time
         if kinds not in variants and len(variants) < MAX_VARIANTS:
             variants[kinds] = None if "" in kinds else write(found, kinds)
         hot = variants.get(kinds)

@@ -48,7 +48,7 @@ class Recording:
             window = Window(trace, automatic=False)
             trace.open(window)
         else:
-            trace.turn_over()  # a segment that holds nothing from outside: see `_depends_on_outside`
+            trace.advance()  # a segment that holds nothing from outside, and that `finish` can let go of
         self.since, self.switched = trace.number, trace.switched
         self.origin = Leaf(trace, None, next(_numbers))
         self.inputs: list[Traced | None] = []
@@ -70,7 +70,8 @@ class Recording:
                 trace.close(window)
         if self.own:
             trace.close(trace.main)  # sweeps go through `apply`, for the levels below, and aren't recorded here
-        self.records = window is None and not self.own and (self._passes_on or trace.keeps_all or self._depends_on_outside())
+        depends = self._passes_on or trace.keeps_all or self._depends_on_outside()
+        self.records = window is None and not self.own and depends and (trace.keeps_all or not run.once)
 
     def _fresh(self, identity: Site, value: Any) -> Any:
         value = read(value)
@@ -96,8 +97,10 @@ class Recording:
     def pull(self, seeds: list[tuple[Any, Any]]) -> list[Any]:
         """The cotangents of the inputs, None where unconnected, for parts of the value with their cotangents."""
         level = self.trace.level
-        seeds = [(target, cotangent) for target, cotangent in seeds if level_of(target) == level]
+        seeds = [(t, primal(c) if self.run.once else c) for t, c in seeds if level_of(t) == level]
         wanted = {i[1] for i in self.inputs if i is not None}
+        if any(level_of(cotangent) == level for _, cotangent in seeds):  # a vector that depends on something outside
+            self.records = True
         if self.records:
             self.trace.swept = True
         found = sweep(self.run, seeds, wanted, self.records or self.own, self.trace.main, self.since)

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from ..ops import OPS
 from .apply import apply
 from .backends import CPU, Backend, is_complex, shape_of, sum_to
-from .formulas import array_pull, scalar_pull
+from .formulas import array_pull, is_bounded, scalar_pull
 from .lanes import Lanes, with_rows
 from .own_rules import OwnCall
 from .rules import Language, Value, array_language
@@ -34,6 +34,7 @@ class Sweep:
     outside   sources that a window watches but didn't record: the sweep ends at them
     repairs   whether products are the strict ones, 0 wherever the cotangent is (see `sweep`)
     owned     the cotangents that are buffers which nobody else holds
+    risks     whether there was a product that can need a repair: with a partial that can be infinite
     """
 
     recorded = False
@@ -44,6 +45,7 @@ class Sweep:
         self.cotangents: dict[int, Any] = {}
         self.owned: set[int] = set()
         self.found: dict[int, Any] = {}
+        self.risks = False
         self.site: Site  # of the record being passed
         self.segment: Segment  # which holds it
 
@@ -57,12 +59,15 @@ class Sweep:
             return
         newest = max((n for n in self.cotangents if n >= segment.first), default=-1)
         end = min(newest - segment.first + 1, end)
+        size = BLOCK // 8
         while end > 0:
-            start = max(0, end - BLOCK)
+            start = max(0, end - size)
             before = self._state()
             yield segment.first + end, reversed(segment.records[start * STRIDE : end * STRIDE])
             end = start
-            if self._state() == before and not any(n >= segment.first for n in self.cotangents):
+            size = min(2 * size, BLOCK)
+            idle = self._state() == before or len(self.cotangents) < BLOCK // 8  # else it isn't worth looking
+            if idle and not any(n >= segment.first for n in self.cotangents):
                 return
 
     def _state(self) -> tuple[int, int | None]:
@@ -76,6 +81,7 @@ class Sweep:
         pop = cotangents.pop
         inner = any(w >= segment.first for w in wanted)
         elements, repairs = self.run.backend is CPU, self.repairs
+        floats = False
         for number, flat in self.blocks(segment):
             for y, b, a, in1, in0, site in zip(flat, flat, flat, flat, flat, flat, strict=True):
                 number -= 1
@@ -88,6 +94,7 @@ class Sweep:
                     if number in self.outside:
                         continue
                 if type(g) is float and type(y) is float and (site.narrow or site.scalar):
+                    floats = True
                     pull = (None if repairs else site.pull) or _scalar_pull(self.run.backend, site, repairs)
                     c = pull(g, y, a, b) if site.narrow else pull(g, y, *a)
                     if in1 is not None:
@@ -117,6 +124,7 @@ class Sweep:
                     self._elementwise(site, a, inputs_of(in0, in1), g, y, number)
                 elif not (elements and type(b) is tuple and self._element(site, a, b, inputs_of(in0, in1), g, number)):
                     self.structural(site, a, b, inputs_of(in0, in1), g, y, number)
+        self.risks = self.risks or floats
 
     def _element(self, site: Site, operands: Any, index: Any, numbers: tuple[int, ...], g: Any, number: int) -> bool:
         """What the rules of `getitem` and `setitem` do, for one element of a float64 vector, which loops do by the
@@ -153,9 +161,12 @@ class Sweep:
         for k, n in zip(site.operands, numbers, strict=True):
             if marked is not None and n not in marked:
                 continue
-            self.verify_rule(site, operands[k], number)
-            pull = array_pull(backend, site.op, k, self.repairs, not shape_of(operands[k]))
-            if not shape or shape_of(operands[k]) != shape:
+            own = shape_of(operands[k])
+            self.risks = self.risks or not is_bounded(site.op, k)
+            if site.op.real_only:
+                self.verify_rule(site, operands[k], number)
+            pull = array_pull(backend, site.op, k, self.repairs, not own)
+            if not shape or own != shape:
                 self.add(n, self._fit(pull(g, y, *operands), operands[k]))
                 continue
             total = self.cotangents.get(n)
@@ -169,6 +180,7 @@ class Sweep:
 
     def _lanes(self, site: Site, operands: Any, numbers: tuple[int, ...], g: Lanes, y: Any) -> None:
         """The same a row at a time; what the rows share gets the sum over them."""
+        self.risks = True
         arrays = [with_rows(operand) for operand in operands]
         for k, n in zip(site.operands, numbers, strict=True):
             if self.marked is None or n in self.marked:
@@ -186,7 +198,11 @@ class Sweep:
 
     def _fit(self, c: Any, operand: Any) -> Any:
         """A cotangent summed to its operand's shape, real for a real operand, of its dtype."""
+        if type(operand) is float and isinstance(c, float):
+            return float(c)
         shape = shape_of(operand)
+        if shape and shape == c.shape and c.dtype is operand.dtype:
+            return c
         if shape_of(c) != shape:
             c = sum_to(c, shape)
         if is_complex(c) and not is_complex(operand):
@@ -230,7 +246,8 @@ class Sweep:
             return
         if segment is None:
             m: Any = array_language(run.backend, run.settings.dtype)
-            values = [run.backend.operand(v) for v in operands]
+            array = run.backend.xp.ndarray
+            values = [v if type(v) is array else run.backend.operand(v) for v in operands]
             result, cotangent = run.backend.operand(y), g if type(g) is list else run.backend.operand(g)
         else:
             m = Language(run, site)
@@ -259,8 +276,11 @@ class Sweep:
                     self.fail_without_rule(site, number, f"`{op.name}`")
                 c = rule(m, cotangent, result, *values, **options)
             if segment is None:
-                c = self._fit(c, operands[k])
-            elif is_complex(primal(c := c.v)) and not is_complex(operands[k]):
+                # What a rule gives that isn't one of the arrays it was given, nor a view of one, is new.
+                fresh = c is not cotangent and c is not result and all([c is not v for v in values])  # noqa: C419 (quicker)
+                self.add(n, self._fit(c, operands[k]), fresh)
+                continue
+            if is_complex(primal(c := c.v)) and not is_complex(operands[k]):
                 c = apply(run, site.derived(REAL), (c,))
             self.add(n, c)
 

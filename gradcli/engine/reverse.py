@@ -51,9 +51,10 @@ def sweep(
     if marked is not None and isinstance(trace, KeepingTrace):
         marked &= trace.active
     outside = set() if since is not None or window.sees_all() else {n for n in wanted if n >= 0 and not window.covers(n)}
-    found = _pass(segments, seeds, (RecordedSweep if recorded else Sweep)(run, wanted, marked, outside))
+    pass_ = (RecordedSweep if recorded else Sweep)(run, wanted, marked, outside)
+    found = _pass(segments, seeds, pass_)
     # What should have been 0 · inf = 0 is nan, and stays nan: so only what ends up non-finite can need the repair.
-    if not recorded and not all(run.backend.is_finite(c) for c in found.values()):
+    if not recorded and pass_.risks and not all(run.backend.is_finite(c) for c in found.values()):
         found = _pass(segments, seeds, Sweep(run, wanted, marked, outside, repairs=True))
     return found
 

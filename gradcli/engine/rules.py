@@ -131,6 +131,8 @@ class ArrayLanguage:
         optional = [p.default for p in op.signature.operands]
         compute, xp = op.compute, self._backend.xp
         assert compute is not None
+        if not defaults and all(p.required for p in op.signature.operands) and not op.signature.variadic:
+            return partial(compute, xp)
 
         def call(*operands: Any, **options: Any) -> Any:
             if len(operands) < len(optional):

@@ -57,14 +57,15 @@ class Run:
     place      the statement being executed, if the settings want it tracked
     level      the innermost level that a transform has opened (`boxes.py`); `trace` is that of the innermost reverse one
     asks       whether a function of the program asks for a gradient of a value, so that forward levels need a trace
+    once       whether nothing that a derivative gave will be differentiated, so that no sweep needs to be recorded
     paused     forward levels up to this one carry no tangents: they were open when a `pause` began
     draws      calls of random builtins so far: with the seed, the whole state of the generator
     """
 
     __slots__ = (
         "_free_memory", "asks", "backend", "declared", "depth", "diagnostics", "draws", "expectations", "imports", "inputs",
-        "level", "outputs", "paused", "place", "printed", "replaced", "settings", "sizes", "steps", "trace", "unconnected",
-        "used_inputs",
+        "level", "once", "outputs", "paused", "place", "printed", "replaced", "settings", "sizes", "steps", "trace",
+        "unconnected", "used_inputs",
     )  # fmt: skip
 
     def __init__(self, settings: Settings, inputs: Mapping[str, Any], keeps_all: bool = False) -> None:
@@ -84,7 +85,7 @@ class Run:
         self.unconnected: list[Unconnected] = []
         self.draws = 0
         self.level = 0
-        self.asks = False
+        self.asks = self.once = False
         self.paused = 0
         self.place: Span | None = None
         self.steps = 0

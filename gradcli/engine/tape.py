@@ -212,12 +212,17 @@ class Trace:
     def open(self, window: Window) -> None:
         self.windows.append(window)
         window.begin()
-        self._resume()
+        if self.segment is None:
+            self.advance()
 
     def close(self, window: Window) -> None:
         window.end()
-        self.windows.remove(window)
-        self._resume()
+        if self.windows[-1] is window:
+            self.windows.pop()
+        else:
+            self.windows.remove(window)
+        if not self.main.recording:
+            self._resume()
 
     def pause(self, windows: list[Window]) -> list[Window]:
         """Stops recording for `windows`; returns those that did record, for `resume`."""

@@ -33,8 +33,13 @@ def compile_tape(c: Compiler, node: program.Tape) -> Statement:
 
     def run_tape(frame: list[Any]) -> int | None:
         run = frame[0]
-        given = {name: truth(run, value(frame), span) for name, value, span in options}
-        window = Window(run.trace, node.slot.name, given.get("watch_variables", True), given.get("persistent", False))
+        watches, persistent = True, False
+        for name, value, span in options:
+            if name == "persistent":
+                persistent = truth(run, value(frame), span)
+            else:
+                watches = truth(run, value(frame), span)
+        window = Window(run.trace, node.slot.name, watches, persistent)
         if cell:
             frame[k][0] = Tape(window)
         else:
@@ -44,7 +49,8 @@ def compile_tape(c: Compiler, node: program.Tape) -> Statement:
             return body(frame)
         finally:
             run.trace.close(window)
-            _unwatch(run, window)
+            if window.watched:
+                _unwatch(run, window)
 
     return run_tape
 

@@ -26,9 +26,10 @@ class Window:
     watched    the variables among these; their watch ends with the window
     automatic  whether trainable variables are watched when they are used
     uses       the variables that were used, in order of first use
+    recording  whether it records now: its block is open, and not paused
     """
 
-    __slots__ = ("automatic", "name", "persistent", "ranges", "spent", "trace", "uses", "watch", "watched")
+    __slots__ = ("automatic", "name", "persistent", "ranges", "recording", "spent", "trace", "uses", "watch", "watched")
 
     def __init__(self, trace: Trace, name: str = "", automatic: bool = True, persistent: bool = True) -> None:
         self.trace, self.name, self.automatic, self.persistent = trace, name, automatic, persistent
@@ -36,19 +37,18 @@ class Window:
         self.watch: set[int] = set()
         self.watched: list[Variable] = []
         self.uses: dict[Variable, None] = {}
+        self.recording = False
         self.spent = False  # whether a gradient was asked for
 
     # ---- what it covers ----------------------------------------------------------------------------------------------
 
-    @property
-    def recording(self) -> bool:
-        return bool(self.ranges) and self.ranges[-1][1] is None
-
     def begin(self) -> None:
+        self.recording = True
         self.ranges.append((self.trace.number, None))
 
     def end(self) -> None:
         if self.recording:
+            self.recording = False
             self.ranges[-1] = (self.ranges[-1][0], self.trace.number)
 
     def covers(self, number: int) -> bool:

@@ -25,6 +25,17 @@ def _silu_slope(m: Any, y: Any, x: Any) -> Any:
 # ---- exponentials that sum to something ------------------------------------------------------------------------------
 
 
+SHORT = 32  # elements
+
+
+def _reduced(name: str, x: Any, axes: tuple[int, ...]) -> Any:
+    """The array's reduction `name` along the axes, which are kept. A row of few elements takes longer to begin than to
+    reduce, so a matrix of such rows is turned first."""
+    if axes == (1,) and x.ndim == 2 and x.shape[1] <= SHORT < x.shape[0]:
+        return getattr(x.T.copy(), name)(axis=0)[:, None]
+    return getattr(x, name)(axis=axes, keepdims=True)
+
+
 def _shifted(xp: Any, x: Any, axis: Any) -> tuple[Any, Any, tuple[int, ...]]:
     """x less its maximum along the axes, the maximum (0 where infinite), and the axes."""
     x = xp.asarray(x)
@@ -32,16 +43,21 @@ def _shifted(xp: Any, x: Any, axis: Any) -> tuple[Any, Any, tuple[int, ...]]:
     axes = all_axes(axis, x.shape)
     if not x.size:
         return x, xp.zeros((), dtype=x.dtype), axes
-    top = xp.max(x, axis=axes, keepdims=True)
-    top = xp.where(xp.isfinite(top), top, xp.zeros_like(top))
+    top = _reduced("max", x, axes)
+    finite = xp.isfinite(top)
+    if not finite.all():
+        top = xp.where(finite, top, xp.zeros_like(top))
     return x - top, top, axes
 
 
 def _softmax(xp: Any, x: Any, axis: Any) -> Any:
     shifted, _, axes = _shifted(xp, x, axis)
     weights = xp.exp(shifted)
-    total = xp.sum(weights, axis=axes, keepdims=True)
-    return weights / xp.where(total == 0, xp.ones_like(total), total)
+    total = _reduced("sum", weights, axes)
+    if not total.all():
+        total = xp.where(total == 0, xp.ones_like(total), total)
+    weights /= total
+    return weights
 
 
 def _softmax_forward(m: Any, t: Any, y: Any, x: Any, axis: Any) -> Any:
@@ -50,12 +66,12 @@ def _softmax_forward(m: Any, t: Any, y: Any, x: Any, axis: Any) -> Any:
 
 def _log_softmax(xp: Any, x: Any, axis: Any) -> Any:
     shifted, _, axes = _shifted(xp, x, axis)
-    return shifted - xp.log(xp.sum(xp.exp(shifted), axis=axes, keepdims=True))
+    return shifted - xp.log(_reduced("sum", xp.exp(shifted), axes))
 
 
 def _logsumexp(xp: Any, x: Any, axis: Any, keepdims: bool) -> Any:
     shifted, top, axes = _shifted(xp, x, axis)
-    total = xp.log(xp.sum(xp.exp(shifted), axis=axes, keepdims=True)) + top
+    total = xp.log(_reduced("sum", xp.exp(shifted), axes)) + top
     return total if keepdims else xp.squeeze(total, axis=axes)
 
 
@@ -95,19 +111,44 @@ def _cross_entropy(xp: Any, logits: Any, labels: Any) -> Any:
     if not logits.ndim or not (_by_number(logits, labels) or labels.shape == logits.shape):
         shapes = f"the logits are {logits.shape}, the labels {labels.shape}"
         raise OpError(f"`cross_entropy` needs a label a row, or a weight a class: {shapes}")
-    logs = _log_softmax(xp, logits, -1)
     if _by_number(logits, labels):
         labels = _classes(xp, "cross_entropy", labels, logits.shape[-1])
-        return -xp.take_along_axis(logs, labels[..., None], axis=-1)[..., 0]
+        shifted, _, axes = _shifted(xp, logits, -1)
+        total = xp.log(_reduced("sum", xp.exp(shifted), axes))
+        return total[..., 0] - shifted.reshape(-1, logits.shape[-1])[_places(xp, labels)].reshape(labels.shape)
+    logs = _log_softmax(xp, logits, -1)
     return -xp.sum(xp.where(labels == 0, 0.0, labels * logs), axis=-1)
 
 
-def _cross_entropy_back(m: Any, g: Any, y: Any, logits: Any, labels: Any) -> Any:
-    each = m.expand_dims(g, axis=-1)
+def _places(xp: Any, labels: Any) -> tuple[Any, Any]:
+    """Where the labels point to in a matrix of a row for each."""
+    return xp.arange(labels.size), labels.reshape(-1)
+
+
+def _class_errors(xp: Any, logits: Any, labels: Any) -> Any:
+    """softmax(logits), less 1 at the right class of each row."""
+    errors = xp.ascontiguousarray(_softmax(xp, logits, -1))
+    errors.reshape(-1, errors.shape[-1])[_places(xp, xp.asarray(labels))] -= 1.0
+    return errors
+
+
+def _class_errors_back(m: Any, g: Any, y: Any, logits: Any, labels: Any) -> Any:
+    weights = m.softmax(logits, axis=-1)
+    return weights * (g - m.sum(g * weights, axis=-1, keepdims=True))
+
+
+def _class_errors_forward(m: Any, t: Any, y: Any, logits: Any, labels: Any) -> Any:
+    return _softmax_forward(m, t, m.softmax(logits, axis=-1), logits, -1)
+
+
+def _cross_entropy_slope(m: Any, logits: Any, labels: Any) -> Any:
     if _by_number(logits, labels):
-        chosen = m.ungather(each, m.expand_dims(labels, axis=-1), axis=-1, shape=logits.shape)
-        return each * m.softmax(logits, axis=-1) - chosen
-    return each * (m.softmax(logits, axis=-1) * m.sum(labels, axis=-1, keepdims=True) - labels)
+        return m.class_errors(logits, labels)
+    return m.softmax(logits, axis=-1) * m.sum(labels, axis=-1, keepdims=True) - labels
+
+
+def _cross_entropy_back(m: Any, g: Any, y: Any, logits: Any, labels: Any) -> Any:
+    return m.expand_dims(g, axis=-1) * _cross_entropy_slope(m, logits, labels)
 
 
 def _cross_entropy_forward(m: Any, t: Any, y: Any, logits: Any, labels: Any) -> Any:
@@ -115,12 +156,7 @@ def _cross_entropy_forward(m: Any, t: Any, y: Any, logits: Any, labels: Any) -> 
     along = None if by_labels is None else -m.sum(m.tangent_mul(by_labels, m.log_softmax(logits, axis=-1)), axis=-1)
     if by_logits is None:
         return along
-    weights = m.softmax(logits, axis=-1)
-    if _by_number(logits, labels):
-        chosen = m.gather(by_logits, m.expand_dims(labels, axis=-1), axis=-1)
-        return m.sum(m.tangent_mul(by_logits, weights), axis=-1) - m.squeeze(chosen, axis=-1)
-    slope = weights * m.sum(labels, axis=-1, keepdims=True) - labels
-    total = m.sum(m.tangent_mul(by_logits, slope), axis=-1)
+    total = m.sum(m.tangent_mul(by_logits, _cross_entropy_slope(m, logits, labels)), axis=-1)
     return total if along is None else total + along
 
 
@@ -130,7 +166,7 @@ def _cross_entropy_back_labels(m: Any, g: Any, y: Any, logits: Any, labels: Any)
 
 OPS = [
     _op("relu", "x", "x where it is positive, 0 elsewhere.", domain=((0.1, INF),), note="derivative 0 at 0",
-        forward=lambda m, x: m.maximum(x, 0.0), partials=(lambda m, y, x: m.where(x > 0, 1.0, 0.0),)),
+        forward=lambda m, x: m.maximum(x, 0.0), partials=(lambda m, y, x: m.where(y > 0, 1.0, 0.0),)),
     _op("leaky_relu", "x, slope=0.01", "x where it is positive, slope * x elsewhere.", domain=((-INF, -0.1), REAL),
         note="derivative slope at 0", forward=lambda m, x, slope: m.where(x > 0, x, slope * x), partials=(
         lambda m, y, x, slope: m.where(x > 0, 1.0, slope),
@@ -158,6 +194,8 @@ OPS = [
         **by_slope(lambda m, y, x, axis, keepdims: m.softmax(x, axis=axis))),
     _op("cross_entropy", "logits, labels", "-log(softmax(logits)) of the right class, for each row.", compute=_cross_entropy,
         saves=("logits", "labels"), vjp=(_cross_entropy_back, _cross_entropy_back_labels), jvp=_cross_entropy_forward),
+    _op("class_errors", "logits, labels", "softmax(logits) less 1 at the right class of each row.", internal=True,
+        compute=_class_errors, saves=("logits",), vjp=(_class_errors_back, None), jvp=_class_errors_forward),
     # Among those that make arrays, so that the engine tells it the run's dtype.
     Op("one_hot", "labels; classes", "1 at the place of each label, 0 at the other classes.", category="making",
        compute=_one_hot, differentiable=False, result_shape=lambda labels, classes: (*labels, _class_count(classes))),

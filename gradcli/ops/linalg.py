@@ -21,6 +21,8 @@ def _product(name: str, params: str, summary: str, **facts: Any) -> Op:
 
 
 def _matmul_shape(a: Shape, b: Shape) -> Shape:
+    if len(a) == 2 == len(b) and a[1] == b[0]:
+        return (a[0], b[1])
     if not a or not b:
         raise OpError("`@` multiplies arrays, not single numbers", "for numbers write `*`", _sides(a, b))
     inner = b[-2] if len(b) > 1 else b[0]
@@ -50,9 +52,11 @@ def _transposed(a: Shape, b: Shape) -> str:
 
 
 def _matmul(xp: Any, a: Any, b: Any) -> Any:
-    a, b = xp.asarray(a), xp.asarray(b)
-    _matmul_shape(a.shape, b.shape)
-    return xp.matmul(a, b)
+    try:
+        return xp.matmul(a, b)
+    except ValueError:
+        _matmul_shape(xp.shape(a), xp.shape(b))  # says more
+        raise
 
 
 def _as_matrices(m: Any, g: Any, a: Any, b: Any) -> Any:

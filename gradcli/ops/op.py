@@ -222,7 +222,7 @@ class Op:
         is_transform = self.of_function is not None and positional == 1 and operands.isdisjoint(keywords)
         return self.of_function if is_transform and self.of_function is not None else self
 
-    @property
+    @cached_property
     def elementwise(self) -> bool:
         return self.compute is None and not self.engine
 

@@ -75,7 +75,8 @@ def _untake(xp: Any, g: Any, indices: Any, axis: int, shape: Any) -> Any:
 
 def _places(xp: Any, indices: Any, axis: int) -> tuple[Any, ...]:
     """The full index of what `indices` picks along `axis`."""
-    grid = xp.ogrid[tuple(slice(n) for n in indices.shape)]
+    ndim = indices.ndim
+    grid = [xp.arange(n).reshape((1,) * k + (n,) + (1,) * (ndim - k - 1)) for k, n in enumerate(indices.shape)]
     return (*grid[:axis], indices, *grid[axis + 1 :])
 
 

@@ -23,13 +23,22 @@ def _axis(axis: Any, x: Any) -> tuple[int, ...] | None:
 
 
 def _along(name: str) -> Any:
-    """`compute` of the array module's reduction `name`."""
+    """`compute` of the array method `name`, a reduction."""
 
     def compute(xp: Any, x: Any, axis: Any, keepdims: bool) -> Any:
         x = xp.asarray(x)
-        return getattr(xp, name)(x, axis=_axis(axis, x), keepdims=bool(keepdims))
+        return getattr(x, name)(axis=_axis(axis, x), keepdims=bool(keepdims))
 
     return compute
+
+
+def _mean(xp: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+    x = xp.asarray(x)
+    axes = _axis(axis, x)
+    if not x.size or x.dtype.kind not in "fc":
+        return x.mean(axis=axes, keepdims=bool(keepdims))
+    total = x.sum(axis=axes, keepdims=bool(keepdims))  # which the method does too, after longer thought
+    return total / (x.size // max(total.size, 1))
 
 
 def _verify_some(name: str, shape: Shape, axis: Any) -> None:
@@ -283,7 +292,7 @@ OPS = [
     # ---- sums and means --------------------------------------------------------------------------------------------
     _op("sum", _OVER, "The sum of the elements.", compute=_along("sum"), integers="keep", linear=True, vjp=(
         lambda m, g, y, x, axis, keepdims: spread(m, g, x, axis, keepdims),)),
-    _op("mean", _OVER, "The mean of the elements.", compute=_along("mean"), aliases=("average",), linear=True,
+    _op("mean", _OVER, "The mean of the elements.", compute=_mean, aliases=("average",), linear=True,
         vjp=(_mean_back,)),
     _op("var", "x; axis=none, ddof=0, keepdims=false", "The variance, divided by n - ddof.", compute=_moment("var"),
         saves=("x",), **by_slope(_var_slope)),

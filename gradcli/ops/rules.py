@@ -89,7 +89,8 @@ def inverse(indices: list[int]) -> list[int]:
 
 
 def is_complex(value: Any) -> bool:
-    return str(value.dtype).startswith("complex")
+    dtype = value.dtype  # of arrays an object whose text takes longer to make than small products do
+    return dtype.startswith("complex") if type(dtype) is str else dtype.kind == "c"
 
 
 def conj(m: Any, value: Any) -> Any:
@@ -99,7 +100,8 @@ def conj(m: Any, value: Any) -> Any:
 
 def adjoint(m: Any, x: Any) -> Any:
     """The conjugate transpose of the last two axes."""
-    return m.swapaxes(conj(m, x), axis1=-1, axis2=-2)
+    x = conj(m, x)
+    return x.T if x.ndim == 2 else m.swapaxes(x, axis1=-1, axis2=-2)
 
 
 def real_as(m: Any, value: Any, y: Any) -> Any:

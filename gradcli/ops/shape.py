@@ -272,8 +272,15 @@ def _pad_shape(shape: Shape, width: Any, mode: Any, value: Any) -> Shape:
     return tuple(a + n + b for (a, b), n in zip(_pad_widths(shape, width), shape, strict=True))
 
 
+SMALL = 4096  # elements
+
+
 def _broadcast_to(xp: Any, x: Any, shape: Any) -> Any:
-    x, shape = xp.asarray(x), sizes("broadcast_to", shape)
+    x = xp.asarray(x)
+    if type(shape) is tuple:  # a rule's, which are right
+        # What is small is filled: a view takes longer to make.
+        return xp.full(shape, x) if not x.ndim and math.prod(shape) <= SMALL else xp.broadcast_to(x, shape)
+    shape = sizes("broadcast_to", shape)
     pairs = zip(x.shape[::-1], shape[::-1], strict=False)
     if x.ndim > len(shape) or any(a not in (1, b) for a, b in pairs):
         raise OpError(f"cannot broadcast shape {x.shape} to {shape}")

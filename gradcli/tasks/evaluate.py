@@ -19,7 +19,7 @@ from ..engine.derivatives import (
     verify_target,
     zeros_like,
 )
-from ..engine.derived import derived_outputs
+from ..engine.derived import derived_outputs, differentiates_once
 from ..engine.evaluator import Compiled as Compiled
 from ..engine.evaluator import compile_program, declared_names, deep_stack, execute, release
 from ..engine.jacobians import hessians, jacobians, zero_block
@@ -86,7 +86,9 @@ def evaluate(node: program.Program, inputs: Mapping[str, Any], options: Options,
 
 def prepare(node: program.Program, options: Options) -> Compiled:
     """The program compiled for these options, to be run any number of times."""
-    return compile_program(options.settings, node)
+    compiled = compile_program(options.settings, node)
+    compiled.once = differentiates_once(node, options.of)
+    return compiled
 
 
 def constant(text: str, name: str) -> Any:

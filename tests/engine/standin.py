@@ -132,7 +132,22 @@ def _in_place(name: str) -> Callable[..., Any]:
 
 
 _VIEWS = {"reshape", "ravel", "transpose", "swapaxes", "squeeze"}
-for _name in [*_VIEWS, "sum", "min", "max", "all", "any", "mean", "astype", "copy", "conj", "conjugate", "argmax", "argmin"]:
+for _name in [
+    *_VIEWS,
+    "sum",
+    "prod",
+    "min",
+    "max",
+    "all",
+    "any",
+    "mean",
+    "astype",
+    "copy",
+    "conj",
+    "conjugate",
+    "argmax",
+    "argmin",
+]:
     setattr(ndarray, _name, _method(_name))
 for _name in ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor"]:
     setattr(ndarray, f"__{_name}__", _operator(f"__{_name}__"))

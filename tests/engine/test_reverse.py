@@ -252,3 +252,15 @@ def test_a_rule_for_real_numbers_is_never_used_on_complex_ones() -> None:
     assert outputs("var x = 2.0; y = grad(abs(x + 1j * 3.0), x)")["y"] == pytest.approx(2 / 13**0.5)
     assert failure("var x = 2.0; y = hessian(abs(x + 1j * 3.0), x)").code == "E317"
     assert value("var x = -2.0; y = hessian(abs(x) * x, x)") == -2.0
+
+
+# ---- transforms and what is recorded around them ---------------------------------------------------------------------
+
+
+def test_what_follows_a_transform_is_recorded_as_if_it_were_not_there() -> None:
+    source = "fn f(x) = x**3 + x\nvar w = 2.0\ng = grad(f)(3.0)\noutput y = w**2*g"
+    assert evaluate(source).gradients == {"y": {"w": 112.0}}
+
+
+def test_the_vector_of_a_transform_may_depend_on_a_variable() -> None:
+    assert value("fn f(x) = x**2\nvar u = 2.0\nd = vjp(f)(3.0, u)\noutput grad(d, u)") == 6.0

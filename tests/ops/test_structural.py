@@ -117,7 +117,13 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
     "softmax": [(lambda m, x, o=o: m.softmax(x, **o), A) for o in ({}, {"axis": 0}, {"axis": None})],
     "log_softmax": [(lambda m, x, o=o: m.log_softmax(x, **o), A) for o in ({}, {"axis": 0})],
     "logsumexp": [(lambda m, x, o=o: m.logsumexp(x, **o), T) for o in ({}, {"axis": [0, 1]}, {"axis": -1, "keepdims": True})],
+    "class_errors": [
+        (lambda m, x: m.class_errors(x * x, np.array([2, 0])), A),
+        (lambda m, x: m.class_errors(x * x, 1), A[0]),
+        (lambda m, x: m.class_errors(x, np.array([[1, 0, 1], [1, 1, 0]])), T),
+    ],
     "cross_entropy": [
+        (lambda m, x: m.cross_entropy(x, np.array([[1, 0, 1], [1, 1, 0]])), T),
         (lambda m, x: m.cross_entropy(x, np.array([2, 0])), A),
         (lambda m, x: m.cross_entropy(x, 1), A[0]),
         (lambda m, x, p: m.cross_entropy(x, p * p), A, B.T),
