@@ -3,7 +3,7 @@ whose results nobody will differentiate needn't be recorded."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ..diagnostics import Span
@@ -57,6 +57,45 @@ def _asks(value: Any, derived: set[int]) -> bool:
 def is_request(op: Op) -> bool:
     """Whether an op asks for a derivative."""
     return op.category == "derivatives" and op.name not in ("detach", "stop_gradient")
+
+
+# ---- programs that don't differentiate ---------------------------------------------------------------------------------
+
+_WINDOWS = program.Tape | program.Watch | program.Pause | program.Import
+
+
+def asks_for_nothing(node: program.Program) -> bool:
+    """Whether a program neither asks for a derivative nor says what is recorded, nor has rules of its own: forward mode
+    then needs no trace, and means the same as reverse mode. Where the text can't tell, the answer is no."""
+    for item, _ in _everything(node.body):
+        op = getattr(item, "op", None)
+        if not isinstance(item, _PLAIN) or isinstance(item, _WINDOWS) or (op is not None and is_request(op)):
+            return False
+        if isinstance(item, program.MethodCall) and item.name in _TAPE_REQUESTS:
+            return False
+        if isinstance(item, program.Function) and (item.opaque or item.rule is not None):
+            return False
+    return True
+
+
+def has_elements(node: program.Program) -> bool:
+    """Whether a program reads or writes elements."""
+    return any(isinstance(item, program.Index | program.EntryTarget) for item, _ in _everything(node.body))
+
+
+def scalar_variables(node: program.Program, inputs: Mapping[str, Any]) -> list[str] | None:
+    """The names of the variables, if all are scalars as far as the text and the values from outside show; else None."""
+    names = []
+    for item, _ in _everything(node.body):
+        if isinstance(item, program.Declare) and item.kind == "var":
+            if item.slot.name in inputs:
+                is_scalar = type(inputs[item.slot.name]) in (int, float)
+            else:
+                is_scalar = isinstance(item.value, program.Constant) and type(item.value.value) is float
+            if not is_scalar or (item.type is not None and item.type.shape is not None):
+                return None
+            names.append(item.slot.name)
+    return names
 
 
 # ---- programs that differentiate once --------------------------------------------------------------------------------

@@ -146,6 +146,16 @@ def _numbers_seen(function: Any, arguments: list[Any]) -> set[int] | None:
     return numbers
 
 
+def perturb(run: Run, direction: Callable[[str, Any], Any], traced: bool) -> None:
+    """Opens a forward level for a whole run, which hasn't begun: `direction` gives the tangents of variables by name and
+    state. `traced`: the program itself asks for derivatives, for which it needs a trace above that level."""
+    run.direction = direction
+    run.level = run.direction_level = next(_numbers)
+    if traced:
+        run.level = next(_numbers)
+        run.trace = Trace(run.level, run.trace)
+
+
 def along(
     run: Run, call: Callable[[list[Any]], Any], arguments: list[Any], wrt: list[int], tangents: list[Any]
 ) -> tuple[Any, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
 
@@ -58,12 +58,14 @@ class Run:
     level      the innermost level that a transform has opened (`boxes.py`); `trace` is that of the innermost reverse one
     asks       whether a function of the program asks for a gradient of a value, so that forward levels need a trace
     once       whether nothing that a derivative gave will be differentiated, so that no sweep needs to be recorded
+    direction  in forward mode, the tangent of a variable, `(name, state) -> tangent or None`, at `direction_level`
     paused     forward levels up to this one carry no tangents: they were open when a `pause` began
     draws      calls of random builtins so far: with the seed, the whole state of the generator
     """
 
     __slots__ = (
-        "_free_memory", "asks", "backend", "declared", "depth", "diagnostics", "draws", "expectations", "imports", "inputs",
+        "_free_memory", "asks", "backend", "declared", "depth", "diagnostics", "direction",
+        "direction_level", "draws", "expectations", "imports", "inputs",
         "level", "once", "outputs", "paused", "place", "printed", "replaced", "settings", "sizes", "steps", "trace",
         "unconnected", "used_inputs",
     )  # fmt: skip
@@ -85,6 +87,8 @@ class Run:
         self.unconnected: list[Unconnected] = []
         self.draws = 0
         self.level = 0
+        self.direction: Callable[[str, Any], Any] | None = None
+        self.direction_level = 0
         self.asks = self.once = False
         self.paused = 0
         self.place: Span | None = None

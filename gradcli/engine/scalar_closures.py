@@ -14,7 +14,9 @@ from typing import Any, NamedTuple
 
 from .apply import apply
 from .backends import INT_MAX, INT_MIN
+from .boxes import Dual
 from .compiler import Closure
+from .forward import on_duals
 from .scalars import FAST
 from .tape import STRIDE, Site
 from .values import Variable
@@ -84,7 +86,7 @@ def closure(frame):
         if type(a) is float:
             return fast(a)
         if type(a) is not tuple or type(a[0]) is not float:
-            return run_op(frame[0], site, (a,))
+            return run_op(frame[0], site, (a,)) if type(a) is not Dual else on_duals(frame[0], site, a)
         x, n, origin = a
         y = fast(x)
     except (ValueError, OverflowError, ZeroDivisionError):
@@ -100,6 +102,7 @@ def _binary_factory(op: str, left: str, right: str) -> Callable[..., Closure]:
 
     operands = "\n    ".join(_source("a", Operand(left, None)) + _source("b", Operand(right, None)))
     otherwise = "return run_op(frame[0], site, (a, b))"
+    on_others = "return on_duals(frame[0], site, a, b) if type(a) is Dual or type(b) is Dual else run_op(frame[0], site, (a, b))"
     is_float = "True" if left == "float" else "False" if left == "int" else "type(a) is float"
     b_is_number = "True" if right in ("float", "int") else "type(b) is float or type(b) is int"
     on_ints = otherwise
@@ -122,7 +125,7 @@ def closure(frame):
             if {b_is_number}:
                 return {compute("a", "b")}
             if type(b) is not tuple or type(b[0]) is not float:
-                {otherwise}
+                {on_others}
             x1 = a
             x2, n, origin = b
             y = {compute("x1", "x2")}
@@ -137,7 +140,7 @@ def closure(frame):
                 active = both
                 y = {compute("x1", "x2")}
             else:
-                {otherwise}
+                {on_others}
         elif type(a) is int and type(b) is int:
             {on_ints}
         elif type(a) is int and type(b) is float:
@@ -148,7 +151,7 @@ def closure(frame):
             y = {compute("x1", "x2")}
             active, m = second, None
         else:
-            {otherwise}
+            {on_others}
     except (ValueError, OverflowError, ZeroDivisionError):
         {otherwise}
 {record}""",
@@ -165,8 +168,12 @@ def closure(frame):
     {operands}
     if type(a) is tuple:
         a = a[0]
+    elif type(a) is Dual:
+        a = a.primal
     if type(b) is tuple:
         b = b[0]
+    elif type(b) is Dual:
+        b = b.primal
     if (type(a) is float or type(a) is int) and (type(b) is float or type(b) is int):
         return a {INFIX[op]} b
     return run_op(frame[0], site, a, b)
@@ -176,7 +183,7 @@ def closure(frame):
 
 def _factory(parameters: str, body: str) -> Callable[..., Closure]:
     indented = "".join(f"    {line}\n" for line in body.splitlines())
-    names: dict[str, Any] = {"Variable": Variable, "INT_MIN": INT_MIN, "INT_MAX": INT_MAX}
+    names: dict[str, Any] = {"Variable": Variable, "Dual": Dual, "on_duals": on_duals, "INT_MIN": INT_MIN, "INT_MAX": INT_MAX}
     exec(compile(f"def make({parameters}):\n{indented}    return closure\n", "<scalar closure>", "exec"), names)
     make: Callable[..., Closure] = names["make"]
     return make

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..diagnostics import Diagnostic, GradcliError, Span
 from ..ops.op import Op
 from .backends import dtype_name, is_inexact, shape_of
+from .boxes import Dual
 from .tape import KeepingTrace, Leaf, primal
 from .windows import Window
 
@@ -90,18 +91,23 @@ class Variable:
 
     def attach(self, run: Run) -> None:
         """Makes the present state what reading gives: a leaf where gradients can exist, or where all is kept."""
-        trace = run.trace
+        trace = run.trace if self._leaf is None else self._leaf.trace
         differentiable = (self.trainable or self.watchers > 0) and is_inexact(self.state)
+        state = self.state
+        if run.direction is not None and self.trainable and differentiable:
+            tangent = run.direction(self.name, state)
+            state = state if tangent is None else Dual(state, tangent, run.direction_level)
+            differentiable = trace.level > run.direction_level  # the program asks for gradients of values, too
         if differentiable or (isinstance(trace, KeepingTrace) and _is_number(self.state)):
             self._leaf = Leaf(trace, self) if self._leaf is None else self._leaf
-            self.box = trace.leaf(self.state, self.number or None, self._leaf)
+            self.box = trace.leaf(state, self.number or None, self._leaf)
             self.number = self.box[1]
             if self.trainable:
                 trace.variables.add(self.number)
             if differentiable and isinstance(trace, KeepingTrace):
                 trace.active.add(self.number)
         else:
-            self.box = self.state
+            self.box = state
 
 
 class Cell(list[Any]):

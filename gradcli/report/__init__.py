@@ -41,6 +41,8 @@ def statistics(evaluation: Evaluation) -> list[str]:
     """What `--verbose` says about a run: what was computed, and how long it took."""
     gradients = sum(map(len, evaluation.gradients.values()))
     line = f"{evaluation.file}: {_count(len(evaluation.outputs), 'output')}, {_count(gradients, 'gradient')}"
+    if gradients:
+        line += f" in {evaluation.mode} mode"
     for noun, table in (("Jacobian", evaluation.jacobians), ("Hessian", evaluation.hessians)):
         if table:
             line += f", {_count(sum(map(len, table.values())), noun)}"

@@ -30,6 +30,7 @@ from ..engine.values import FRAME_HEAD, UNSET, Function, Variable, describe, lea
 from ..lang import program
 from ..ops.op import Op
 from .evaluation import Evaluation, Options
+from .forward import ForwardRuns, chosen_mode
 
 EXPLAIN_STEPS = 200_000  # statements that the second run, for the reasons, may take
 
@@ -44,20 +45,19 @@ def evaluate(node: program.Program, inputs: Mapping[str, Any], options: Options,
     inputs and options that don't fit the program.
     """
     verify_inputs(node, inputs, options.ignore_extra)
-    if options.mode == "forward":  # the one place that knows: the engine sweeps in reverse
-        help = "--mode reverse computes the same derivatives"
-        raise GradcliError(Diagnostic("E001", "forward mode isn't available", help=help))
     compiled = compiled or prepare(node, options)
-    evaluation = Evaluation(node.source.name)
+    mode = chosen_mode(node, inputs, options)
+    forward = ForwardRuns(compiled, inputs, options) if mode == "forward" else None
+    evaluation = Evaluation(node.source.name, mode=mode)
     while True:
-        run = Run(options.settings, inputs)
+        run = Run(options.settings, inputs) if forward is None else forward.first()
         answer = None
         started = time.perf_counter()
         try:
             frame = execute(compiled, run)
             answer = _Answer(node, run, frame, options)
             with collector_paused(), ieee(), deep_stack():  # a rule of the program is a call like any other
-                answer.compute()
+                answer.compute(forward)
         except GradcliError as error:
             if _is_from_outside(error):
                 raise
@@ -195,13 +195,16 @@ class _Answer:
             return {name: self._named(name) for name in self.options.wrt}
         return {v.name: v for v in self.run.declared if v.kind == "var"}
 
-    def compute(self) -> None:
-        """What the options ask for: a target at a time, by all sources at once."""
+    def compute(self, forward: ForwardRuns | None) -> None:
+        """What the options ask for: in reverse mode, a target at a time, by all sources at once."""
         run, options, by = self.run, self.options, self.sources
         names, sources = list(by), list(by.values())
         singles = [(name,) for name in names]
+        along = {} if forward is None or not options.grad else self._along(forward)
         for of, target in self.targets.items():
-            if options.grad:
+            if along:
+                self.gradients[of] = self._row(of, along[of], lambda x: zeros_like(run, by[x]))
+            elif options.grad:
                 seeds = [(t, ones_like(run, t)) for t in verify_target(run, target, None)]
                 found = gradients(run, seeds, sources, recorded=False)
                 self.gradients[of] = self._row(of, zip(singles, found, strict=True), lambda x: zeros_like(run, by[x]))
@@ -212,6 +215,15 @@ class _Answer:
                 pairs = hessians(run, target, sources, options.hessian_blocks)
                 named = (((names[i], names[j]), block) for (i, j), block in pairs.items())
                 self.hessians[of] = self._row(of, named, lambda x, z: zero_block(run, by[x], by[z]))
+
+    def _along(self, forward: ForwardRuns) -> dict[str, list[tuple[tuple[str, ...], Any]]]:
+        """The gradients in forward mode: of each target, by each source."""
+
+        def values(run: Run, frame: list[Any]) -> dict[str, Any]:
+            return {of: _Answer(self.node, run, frame, self.options.with_changes(of=(of,))).targets[of] for of in self.targets}
+
+        found = forward.gradients(self.run, self.targets, self.sources, values)
+        return {of: [((by,), g) for by, g in row.items()] for of, row in found.items()}
 
     def _row(self, of: str, found: Iterable[tuple[tuple[str, ...], Any]], zero: Callable[..., Any]) -> dict[str, Any]:
         """The derivatives of one target, under the names of what they are by. What there isn't is noted, and is what

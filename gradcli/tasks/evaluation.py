@@ -91,6 +91,7 @@ class Evaluation:
     diagnostics: list[Diagnostic] = field(default_factory=list)
     timings: list[float] = field(default_factory=list)  # seconds a run, value and gradient
     trace: str = ""
+    mode: str = "reverse"  # how gradients were computed
 
     @property
     def exit_code(self) -> int:

@@ -155,10 +155,12 @@ def test_a_derivative_that_cannot_fit_leaves_the_values(gradcli: Run) -> None:
 
 def test_mode(gradcli: Run) -> None:
     source = "var x = 3.0; y = x**2"
-    assert evaluate(gradcli, "-e", source, "--mode", "reverse")["gradients"] == {"y": {"x": 6.0}}
-    forward = gradcli("eval", "-e", source, "--mode", "forward")
-    assert forward.code == 2
-    assert "forward mode isn't available" in forward.err
+    for mode in ("auto", "forward", "reverse"):
+        assert evaluate(gradcli, "-e", source, "--mode", mode)["gradients"] == {"y": {"x": 6.0}}
+    assert "in forward mode" in gradcli("eval", "-e", source, "-v").err
+    assert "in reverse mode" in gradcli("eval", "-e", source, "-v", "--mode", "reverse").err
+    refused = gradcli("eval", "-e", source + "; z = 2 * y; output z", "--mode", "forward", "--wrt", "y")
+    assert (refused.code, "forward mode differentiates by variables" in refused.err) == (2, True)
 
 
 def test_a_gradient_of_a_sum_says_so(gradcli: Run) -> None:

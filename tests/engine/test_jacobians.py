@@ -261,13 +261,6 @@ def test_what_cannot_fit_is_refused(source: str, option: str, message: str) -> N
     assert next(iter(caught.value.evaluation.outputs))  # type: ignore[attr-defined]  # what came before is there
 
 
-def test_forward_mode_is_not_taken_for_reverse() -> None:
-    source = "var x = 3.0; y = x**2"
-    assert evaluate(source, mode="reverse").gradients == evaluate(source, mode="auto").gradients == {"y": {"x": 6.0}}
-    error = failure(source, mode="forward")
-    assert (error.code, error.message) == ("E001", "forward mode isn't available")
-
-
 def test_an_option_that_is_not_one_of_its_words() -> None:
     with pytest.raises(ValueError, match="mode='backward': it is one of 'auto', 'forward', 'reverse'"):
         gradcli.load(source="y = 1.0").with_options(mode="backward")

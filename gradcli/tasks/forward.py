@@ -1,0 +1,120 @@
+"""Forward mode of `eval`: a run for each number of each source, whose tangent is carried along.
+
+No trace is built unless the program itself asks for derivatives, so memory is that of the values alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..diagnostics import Diagnostic, GradcliError
+from ..engine.backends import backend_for, count, is_complex, is_inexact, shape_of
+from ..engine.boxes import level_of, lowered, primal
+from ..engine.derived import asks_for_nothing, has_elements, scalar_variables
+from ..engine.evaluator import Compiled, execute, release
+from ..engine.jacobians import unit
+from ..engine.levels import perturb
+from ..engine.run import Run
+from ..engine.values import Variable, leaves, read
+from ..lang import program
+from .evaluation import Options
+
+FEW = 2  # scalar inputs, for which forward mode is the better choice
+
+
+def chosen_mode(node: program.Program, inputs: Mapping[str, Any], options: Options) -> str:
+    """ "forward" or "reverse": what `auto` takes. It takes forward for one or two scalar inputs, where the program does
+    nothing that only a trace can answer."""
+    if options.mode != "auto":
+        return options.mode
+    if not options.grad or options.jacobian or options.hessian or options.hessian_blocks or options.trace:
+        return "reverse"
+    variables = scalar_variables(node, inputs)
+    few = variables is not None and 0 < len(variables) <= FEW and set(options.wrt) <= set(variables)
+    # Elements are read and written in place in reverse mode, and not yet with tangents.
+    return "forward" if few and asks_for_nothing(node) and not has_elements(node) else "reverse"
+
+
+class ForwardRuns:
+    """The runs of one program, by what is perturbed in them: element `k` of a variable."""
+
+    def __init__(self, compiled: Compiled, inputs: Mapping[str, Any], options: Options) -> None:
+        self.compiled, self.inputs, self.options = compiled, inputs, options
+        self.traced = not asks_for_nothing(compiled.program)
+        names = None if self.traced else scalar_variables(compiled.program, inputs)
+        self.leading = next(iter(options.wrt or names), "") if names else ""  # what the first run perturbs already
+
+    def first(self) -> Run:
+        """The run that gives the values: recorded only if the program itself asks for derivatives."""
+        run = Run(self.options.settings, self.inputs)
+        if not self.traced:
+            perturb(run, lambda name, state: unit(run, state, 0) if name == self.leading else None, traced=False)
+        return run
+
+    def gradients(
+        self, run: Run, targets: dict[str, Any], sources: dict[str, Any], values: Callable[[Run, list[Any]], dict[str, Any]]
+    ) -> dict[str, dict[str, Any]]:
+        """The gradient of each target's sum by each source; None where unconnected. `run` is the first one, with its
+        targets; `values` gives those of another.
+
+        Raises GradcliError (E001) for a source that isn't a variable.
+        """
+        found: dict[str, dict[str, Any]] = {of: {} for of in targets}
+        for by, source in sources.items():
+            if type(source) is not Variable or source.kind != "var":
+                help = "--mode reverse differentiates by anything"
+                raise GradcliError(Diagnostic("E001", f"forward mode differentiates by variables, and `{by}` is none", help=help))
+            if by == self.leading and is_inexact(source.state) and not (shape_of(source.state) or is_complex(source.state)):
+                elements = [{of: _total_tangent(run, value) for of, value in targets.items()}]
+            else:
+                elements = self._elements(source, values)
+            for of in targets:
+                found[of][by] = self._assembled(source.state, [element[of] for element in elements])
+        return found
+
+    def _elements(self, source: Variable, values: Callable[[Run, list[Any]], dict[str, Any]]) -> list[dict[str, Any]]:
+        """For each number in a variable (each part of a complex one), the tangents of the targets."""
+        if not is_inexact(source.state):
+            return []
+        turns = (1.0, 1j) if is_complex(source.state) else (1.0,)
+        elements = []
+        for k in range(count(shape_of(source.state))):
+            for turn in turns:
+                run = Run(self.options.settings, self.inputs)
+
+                def direction(name: str, state: Any, k: int = k, turn: Any = turn, run: Run = run) -> Any:
+                    if name != source.name:
+                        return None
+                    return unit(run, state, k) if turn == 1.0 else unit(run, state, k) * turn
+
+                perturb(run, direction, self.traced)
+                frame = execute(self.compiled, run)
+                elements.append({of: _total_tangent(run, value) for of, value in values(run, frame).items()})
+                release(run, frame)
+        return elements
+
+    def _assembled(self, state: Any, tangents: list[Any]) -> Any:
+        """The gradient by a variable, of its shape and dtype, from the tangents along its elements."""
+        if not tangents or all(t is None for t in tangents):
+            return None
+        numbers = [0.0 if t is None else t for t in tangents]
+        if is_complex(state):
+            numbers = [a + 1j * b for a, b in zip(numbers[::2], numbers[1::2], strict=True)]
+        if not shape_of(state):
+            return numbers[0]
+        xp = backend_for(self.options.device).xp
+        return xp.array([n if is_complex(state) else float(n) for n in numbers], state.dtype).reshape(state.shape)
+
+
+def _total_tangent(run: Run, target: Any) -> Any:
+    """How the sum of a target's elements changes; None where nothing in it does."""
+    total = None
+    for value in map(read, leaves(target)):
+        if run.trace.level:
+            value = lowered(value, run.trace.level)
+        if level_of(value) == run.direction_level:
+            t = primal(value.tangent)
+            t = t.sum() if shape_of(t) else t
+            total = t if total is None else total + t
+    return total
