@@ -13,17 +13,18 @@ tasks       what a user asks for: plain functions that return result dataclasses
 engine      how it runs: programs become closures; the trace, and the sweeps over it; NumPy and CuPy enter here
 lang        what a program means: text to syntax tree to resolved program, and every error that can be known before running
 ops         what functions exist: one table, one entry a function, with its derivative
+library     layers, losses and optimizers in the language itself: `import nn` reads nn.tg
 diagnostics what errors and warnings are made of, and how one is drawn; codes.py explains each
 frozen      records that are cheap to define, for the trees; collector.py pauses the garbage collector around large ones
 
 The engine, from a program to its gradients: `evaluator` compiles it and runs it, with a case for each node in
-`statements`, `expressions`, `calls`, `indexing`, `declarations`, `tapes` and `outcomes`. Every operation goes through
-`apply`; what `scalar_closures` and `fusion` write for hot scalar code means the same, with `compound` operations. `tape`
-is the trace, `windows` the views of it that tapes are, `reverse` the sweep back over it, `forward` what carries tangents
-along, `rules` and `formulas` the readings of the table's derivatives that both use. `derivatives` and `jacobians` answer
-what is asked of values, `transforms` what is asked of functions, at the `levels` that they open; `reasons` says why there
-is nothing to give. Functions with a rule of their own are called by `own_functions`, and asked by `own_rules`. `values`,
-`boxes`, `lanes` and `backends` say what a value is.
+`statements`, `expressions`, `calls`, `modules`, `indexing`, `declarations`, `tapes` and `outcomes`; `paths` knows what an
+instance of a module will be called. Every operation goes through `apply`; what `scalar_closures` and `fusion` write for
+hot scalar code means the same, with `compound` operations. `tape` is the trace, `windows` the views of it that tapes are,
+`reverse` the sweep back over it, `forward` what carries tangents along, `rules` and `formulas` the readings of the table's
+derivatives that both use. `derivatives` and `jacobians` answer what is asked of values, `transforms` what is asked of
+functions, at the `levels` that they open; `reasons` says why there is nothing to give. Functions with a rule of their own
+are called by `own_functions`, and asked by `own_rules`. `values`, `boxes`, `lanes` and `backends` say what a value is.
 
 An evaluation goes `Source -> lang.parse -> lang.resolve -> engine -> tasks.evaluate -> Evaluation -> report -> stdout`,
 and `gradcli eval --show ast|program|trace` prints what lies between.

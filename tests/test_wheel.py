@@ -40,7 +40,7 @@ def test_contents(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
     tracked = subprocess.run(["git", "ls-files", "gradcli"], cwd=ROOT, capture_output=True, text=True).stdout.splitlines()
     assert {name for name in tracked if (ROOT / name).is_file()} <= names
-    assert {"gradcli/py.typed", "gradcli/lang/table.json", "gradcli/grammar/gradcli.lark"} <= names
+    assert {"gradcli/py.typed", "gradcli/lang/table.json", "gradcli/grammar/gradcli.lark", "gradcli/library/nn.tg"} <= names
     assert not [name for name in names if name.startswith("tests/")]
 
 
@@ -49,10 +49,11 @@ def test_it_runs_from_another_folder(wheel: Path, tmp_path: Path) -> None:
     elsewhere.mkdir()
     zipfile.ZipFile(wheel).extractall(installed)
     environment = {**os.environ, "PYTHONPATH": str(installed), "PYTHONDONTWRITEBYTECODE": "1"}
-    for code, expected in (
-        ("import gradcli; print(gradcli.__file__)", str(installed)),
-        ("from gradcli.cli import main; main()", "∂y/∂x    6.0"),
+    for code, program, expected in (
+        ("import gradcli; print(gradcli.__file__)", "", str(installed)),
+        ("from gradcli.cli import main; main()", "var x = 3.0; y = x**2", "∂y/∂x    6.0"),
+        ("from gradcli.cli import main; main()", "import nn; m = nn.LayerNorm(2); y = sum(m([1., 3.]))", "∂y/∂m.bias"),
     ):
-        arguments = [sys.executable, "-c", code, "eval", "-e", "var x = 3.0; y = x**2"]
+        arguments = [sys.executable, "-c", code, "eval", "-e", program]
         done = subprocess.run(arguments, cwd=elsewhere, env=environment, capture_output=True, text=True)
         assert expected in done.stdout, done.stderr

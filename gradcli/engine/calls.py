@@ -2,30 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from ..diagnostics import CallSite, GradcliError, Span, did_you_mean
 from ..lang import program
 from ..ops.op import BindingError, Op
-from . import builtins, indexing, tapes
+from . import builtins, indexing, modules, tapes
 from .apply import apply
 from .compiler import Closure, Compiler
 from .own_functions import with_rule
 from .run import MAX_DEPTH, Run
 from .tape import Site
-from .values import FRAME_HEAD, UNSET, Cell, Code, Function, List, Namespace, Tape, Transform, describe, plain
+from .values import (
+    FRAME_HEAD,
+    RESULT,
+    UNSET,
+    Cell,
+    Code,
+    Function,
+    Instance,
+    List,
+    Namespace,
+    Tape,
+    Transform,
+    describe,
+    plain,
+)
 
 # ---- functions of the program ------------------------------------------------------------------------------------------
 
 
 def compile_function(c: Compiler, node: program.Function) -> Closure:
     """The closure that makes a function value: its code is compiled once, its cells and defaults are taken each time."""
-    from .expressions import compile_expression
-
     code = _compile_code(c, node)
     if node.rule is not None or node.opaque:
         code.body = with_rule(code, None if node.rule is None else _compile_code(c, node.rule))
+    return compile_maker(c, node, code)
+
+
+def compile_maker(c: Compiler, node: program.Function, code: Code) -> Closure:
+    """The closure that makes the values of this code, each with the cells and defaults of its moment."""
+    from .expressions import compile_expression
+
     sources = [outer.index + FRAME_HEAD for outer, _ in node.captures]
     defaults = [None if p.default is None else compile_expression(c, p.default) for p in node.parameters]
 
@@ -39,10 +59,20 @@ def compile_function(c: Compiler, node: program.Function) -> Closure:
 
 
 def _compile_code(c: Compiler, node: program.Function) -> Code:
+    from .paths import function_path
     from .statements import compile_body
 
+    path = function_path(node) if c.places else c.path
+    parameters = {p.slot.index for p in node.parameters}
+    with c.within(declared=set(), parameters=parameters, path=path, in_module=False, in_function=True):
+        body = compile_body(c, node.body)
+    return code_of(node, body)
+
+
+def code_of(node: program.Function, body: Closure, members: dict[str, program.Slot] | None = None) -> Code:
+    """What all values of a function, or of a module with `members`, share; `body` is its body, compiled."""
     code = Code()
-    code.name, code.node = node.name, node
+    code.name, code.node, code.body, code.members = node.name, node, body, members
     code.parameters = [(p.slot.name, p.slot.index + FRAME_HEAD, p.slot.cell) for p in node.parameters]
     code.captured = [own.index + FRAME_HEAD for _, own in node.captures]
     code.self_slot = node.self_slot.index + FRAME_HEAD if node.self_slot else 0
@@ -50,10 +80,6 @@ def _compile_code(c: Compiler, node: program.Function) -> Code:
     own = set(code.captured)
     inside = node.body if node.rule is None else (*node.body, node.rule)
     code.shared = [k + FRAME_HEAD for k in own_cells(inside, node.parameters) if k + FRAME_HEAD not in own]
-    outside = c.declared, c.parameters, c.in_function
-    c.declared, c.parameters, c.in_function = set(), {p.slot.index for p in node.parameters}, True
-    code.body = compile_body(c, node.body)
-    c.declared, c.parameters, c.in_function = outside
     return code
 
 
@@ -68,6 +94,8 @@ def own_cells(body: Any, parameters: tuple[program.FunctionParameter, ...] = ())
                 found.add(node.index)
         elif isinstance(node, program.Import):
             pending.append(node.slot)  # the imported program has a frame of its own
+        elif isinstance(node, program.ModuleLiteral):
+            pending.append(node.function)  # the members are slots of its frame
         elif isinstance(node, program.Function):
             found.update(outer.index for outer, _ in node.captures)
             pending.extend(p.default for p in node.parameters)
@@ -78,11 +106,15 @@ def own_cells(body: Any, parameters: tuple[program.FunctionParameter, ...] = ())
     return found
 
 
-def call_function(run: Run, function: Function, arguments: list[Any], keywords: dict[str, Any], site: Site) -> Any:
-    """Calls a function of the program. Raises GradcliError with this call added to the calls that led to it."""
+def call_function(
+    run: Run, function: Function, arguments: list[Any], keywords: dict[str, Any], site: Site, path: str | None = None
+) -> Any:
+    """Calls a function of the program; `path` is where its result goes. Raises GradcliError with this call added to the
+    calls that led to it."""
     code = function.code
     frame = code.template.copy()
     frame[0] = run
+    frame[RESULT] = path
     _bind(run, function, frame, arguments, keywords, site.span)
     if code.self_slot:
         frame[code.self_slot] = function
@@ -117,7 +149,8 @@ def _bind(run: Run, function: Function, frame: list[Any], arguments: list[Any], 
         return
     name = function.name or "fn"
     if n > len(parameters):
-        run.fail("E308", f"`{name}` takes {len(parameters)} arguments, and {n} are given", span)
+        takes = "1 argument" if len(parameters) == 1 else f"{len(parameters)} arguments"
+        run.fail("E308", f"`{name}` takes {takes}, and {n} are given", span)
     for keyword in keywords:
         position = next((i for i, p in enumerate(parameters) if p[0] == keyword), None)
         if position is None:
@@ -145,30 +178,34 @@ def compile_arguments(c: Compiler, arguments: tuple[program.Argument, ...]) -> t
     return positional, [(a.keyword, compile_expression(c, a.value)) for a in arguments if a.keyword]
 
 
-def compile_call(c: Compiler, node: program.Call) -> Closure:
+def compile_call(c: Compiler, node: program.Call) -> Callable[..., Any]:
+    """The closure of a call; it may also be told where the result goes: `(frame, path)`."""
     from .expressions import compile_expression
 
     callee = compile_expression(c, node.callee)
     positional, keywords = compile_arguments(c, node.arguments)
-    site = Site(_CALL, node.span)
+    site = Site(CALL, node.span)
 
-    def call(frame: list[Any]) -> Any:
+    def call(frame: list[Any], path: str | None = None) -> Any:
         function = callee(frame)
         arguments = [a(frame) for a in positional]
         given = {name: value(frame) for name, value in keywords} if keywords else {}
         if type(function) is Function:
-            return call_function(frame[0], function, arguments, given, site)
-        return call_value(frame[0], function, arguments, given, site)
+            return call_function(frame[0], function, arguments, given, site, path)
+        return call_value(frame[0], function, arguments, given, site, path)
 
     return call
 
 
-def call_value(run: Run, callee: Any, arguments: list[Any], keywords: dict[str, Any], site: Site) -> Any:
-    """Calls any value: a function of the program, or a builtin. Raises GradcliError (E308) for anything else."""
+def call_value(run: Run, callee: Any, arguments: list[Any], keywords: dict[str, Any], site: Site, path: str | None = None) -> Any:
+    """Calls any value: a function of the program, a builtin, or an instance by its `call`; `path` is where the result goes.
+    Raises GradcliError (E308) for anything else."""
     if type(callee) is Function:
-        return call_function(run, callee, arguments, keywords, site)
+        return call_function(run, callee, arguments, keywords, site, path)
     if isinstance(callee, Op):
         return call_op(run, callee, arguments, keywords, site.span)
+    if type(callee) is Instance:
+        return call_value(run, modules.call_member(run, callee, site.span), arguments, keywords, site, path)
     if type(callee) is Transform:
         from .transforms import call_transform  # which calls functions
 
@@ -291,31 +328,44 @@ def _compile_transform(c: Compiler, node: program.Apply) -> Closure:
 # ---- method calls ------------------------------------------------------------------------------------------------------
 
 
-def compile_method_call(c: Compiler, node: program.MethodCall) -> Closure:
+def compile_method_call(c: Compiler, node: program.MethodCall) -> Callable[..., Any]:
     from .expressions import compile_expression
 
-    receiver = compile_expression(c, node.receiver)
+    receiver, method = compile_expression(c, node.receiver), compile_method(c, node)
     positional, keywords = compile_arguments(c, node.arguments)
-    function = None if node.function is None else compile_expression(c, node.function)
-    site, name = Site(_CALL, node.span), node.name
+    site, name = Site(CALL, node.span), node.name
 
-    def call(frame: list[Any]) -> Any:
+    def call(frame: list[Any], path: str | None = None) -> Any:
         run = frame[0]
         value = receiver(frame)
         arguments = [a(frame) for a in positional]
         given = {keyword: argument(frame) for keyword, argument in keywords}
         if type(value) is Tape:
             return tapes.call(run, value, name, arguments, given, site)
-        if type(value) in (dict, Namespace):
-            return call_value(run, indexing.member(run, value, name, node.span), arguments, given, site)
-        callee = function(frame) if function is not None else UNSET
-        if callee is UNSET and node.op is None:
-            run.fail("E309", f"there is no function `{name}`", node.span, help=did_you_mean(name, builtins.public_names()))
-        if callee is UNSET:
-            callee = node.op
-        return call_value(run, callee, [value, *arguments], given, site)
+        callee, first = method(frame, value)
+        return call_value(run, callee, [*first, *arguments], given, site, path)
 
     return call
 
 
-_CALL = Op("call", "*arguments", "A call of a function.", internal=True, engine=True)
+def compile_method(c: Compiler, node: program.MethodCall) -> Callable[[list[Any], Any], tuple[Any, list[Any]]]:
+    """What `value.name(…)` calls, and with what before the arguments: a member of a dict, an import or an instance with
+    nothing, a function or builtin with the value. Raises GradcliError (E309) where there is none."""
+    from .expressions import compile_expression
+
+    function = None if node.function is None else compile_expression(c, node.function)
+    name = node.name
+
+    def method(frame: list[Any], value: Any) -> tuple[Any, list[Any]]:
+        run = frame[0]
+        if type(value) in (dict, Namespace, Instance):
+            return indexing.member(run, value, name, node.span), []
+        callee = function(frame) if function is not None else UNSET
+        if callee is UNSET and node.op is None:
+            run.fail("E309", f"there is no function `{name}`", node.span, help=did_you_mean(name, builtins.public_names()))
+        return (node.op if callee is UNSET else callee), [value]
+
+    return method
+
+
+CALL = Op("call", "*arguments", "A call of a function.", internal=True, engine=True)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeAlias
 
+from ..diagnostics import Span
+from ..lang import program
 from .run import Settings
 
 Closure: TypeAlias = Callable[[list[Any]], Any]
+Path: TypeAlias = Callable[[list[Any]], str]  # what a name of the frame is called from the top level
 
 
 class Compiler:
@@ -17,6 +21,9 @@ class Compiler:
     slow       whether scalars can't be Python floats, so that the short cuts would never be taken
     counts     whether every statement counts against `--max-steps`
     prefix     stands before the names of variables: `other.` in an imported program
+    places     whether values are told where they go (`paths.py`), which only programs with modules need
+    path       of a name of the frame, as the top level calls it
+    in_module  whether it is a module's body
     fusing     whether what is compiled is part of an expression that can be one function (`fusion.py`)
     declared   the slots of the top level that are declared: assigning to one may replace a variable
     in_function  whether what is compiled is inside a function
@@ -29,6 +36,9 @@ class Compiler:
     ) -> None:
         self.imports = {} if imports is None else imports
         self.prefix = prefix
+        self.places = False
+        self.path: Callable[[program.Slot], Path] = lambda slot: lambda frame: prefix + slot.name
+        self.in_module = False
         self.declared: set[int] = set()
         self.fusing = False
         self.in_function = self.asks = False
@@ -37,3 +47,28 @@ class Compiler:
         self.keeps_all = keeps_all
         self.slow = keeps_all or settings.dtype != "float64"
         self.counts = settings.max_steps is not None
+
+    @contextmanager
+    def within(self, **changes: Any) -> Iterator[None]:
+        """For an inner frame, with these facts of its own."""
+        outside = {name: getattr(self, name) for name in changes}
+        vars(self).update(changes)
+        try:
+            yield
+        finally:
+            vars(self).update(outside)
+
+
+def own_nodes(nodes: Any) -> Iterator[Any]:
+    """Every node below, of the frame that they belong to: functions and imported programs have frames, and so names, of
+    their own."""
+    pending = list(nodes)
+    while pending:
+        item = pending.pop()
+        if isinstance(item, program.Function | program.Program):
+            continue
+        if isinstance(item, program.Node | program.Argument):
+            yield item
+            pending.extend(getattr(item, name) for name in item.FIELDS if name != "span")
+        elif isinstance(item, tuple) and not isinstance(item, Span):
+            pending.extend(item)

@@ -15,21 +15,38 @@ from .expressions import compile_expression, compile_value
 from .indexing import compile_items
 from .run import Run
 from .tape import KeepingTrace, Site, primal
-from .values import FRAME_HEAD, UNSET, List, Variable, describe, read, show_shape
+from .values import FRAME_HEAD, UNSET, Instance, List, Variable, contents, describe, is_number, read, show_shape
 from .writing import write
 
 SETITEM, STACK = OPS["setitem"], OPS["stack"]
 _KINDS = {"float64": "f", "float32": "f", "int64": "i", "bool": "b", "complex128": "c"}
 
 
+def declarations(body: Any) -> list[program.Declare]:
+    """The declarations among the statements of a frame, wherever they are nested."""
+    found: list[program.Declare] = []
+    for statement in body:
+        if isinstance(statement, program.Declare):
+            found.append(statement)
+        elif isinstance(statement, program.If):
+            for _, branch in statement.branches:
+                found += declarations(branch)
+            found += declarations(statement.otherwise)
+        elif isinstance(statement, program.While | program.For | program.ExpectError | program.Tape | program.Pause):
+            found += declarations(statement.body)
+    return found
+
+
 def compile_declare(c: Compiler, node: program.Declare) -> Callable[[list[Any]], None]:
+    from .paths import compile_part
+
     k, name, cell = node.slot.index + FRAME_HEAD, node.slot.name, node.slot.cell
-    value = None if node.value is None else compile_expression(c, node.value)
-    path = c.prefix + name
+    value = None if node.value is None else compile_part(c, node.value)
+    path_of, in_module = c.path(node.slot), c.in_module
 
     def declare(frame: list[Any]) -> None:
-        run = frame[0]
-        given = None if value is None else value(frame)
+        run, path = frame[0], path_of(frame)
+        given = None if value is None else value(frame, path)
         if node.kind == "const" and path not in run.inputs and node.type is None:
             given = _with_history(run, given, node)
             if primal(given) is not given:  # a constant name for a value that depends on variables
@@ -45,15 +62,25 @@ def compile_declare(c: Compiler, node: program.Declare) -> Callable[[list[Any]],
                 "E004", f"`{path}` has no value", node.span, "it must come from outside",
                 f"give it with `--set {path}=…` or `--inputs FILE`, or write `{node.kind} {name} = …`",
             )  # fmt: skip
+        if node.kind != "const" and not is_number(state):
+            _refuse_instances(run, state, node)
         variable: Any = Variable(path, node.kind, node.span, state)
-        if node.kind == "const" and not run.trace.keeps_all:
+        if node.kind == "const" and not (run.trace.keeps_all and (is_number(state) or type(state) is str)):
             variable = state
         else:
             variable.attach(run)
-            run.declared.append(variable)
+            if not in_module:  # whoever holds an instance holds its variables
+                run.declared[path] = variable
         _bind(frame, k, cell, variable)
 
     return declare
+
+
+def _refuse_instances(run: Run, state: Any, node: program.Declare) -> None:
+    for _, part in contents(state, ""):
+        if type(part) is Instance:
+            help = f"write `{node.slot.name} = …`: the variables are in the instance"
+            run.fail("E312", f"the state of a variable can't hold {describe(part)}", node.span, help=help)
 
 
 def _bind(frame: list[Any], k: int, cell: bool, value: Any) -> None:
@@ -81,10 +108,7 @@ def _own(run: Run, value: Any, node: program.Declare) -> Any:
 
 def _holds_things(value: List) -> bool:
     """Whether a list holds anything but numbers, so that it stays a list (of variables, strings, …)."""
-    return any(
-        type(i) in (Variable, str, dict) or i is None or callable(i) or (type(i) is List and _holds_things(i))
-        for i in value.items
-    )
+    return any(_holds_things(i) if type(i) is List else not is_number(primal(i)) for i in value.items)
 
 
 # ---- declared types --------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from .reverse import sweep
 from .run import Run, Unconnected
 from .tape import STRIDE, Site, Traced, primal, reachable
 from .unregistered import request
-from .values import List, Variable, describe, is_callable, leaves, map_structure, read, show_shape
+from .values import Instance, List, Variable, describe, is_callable, leaves, map_structure, read, show_shape
 from .windows import Window, inputs_of
 
 # ---- targets and sources ---------------------------------------------------------------------------------------------
@@ -34,8 +34,9 @@ def verify_target(run: Run, target: Any, span: Span | None, real: bool = True) -
         value = read(value)
         inner = primal(value)
         if is_callable(inner):
-            run.fail("E314", "the target is a function", span, help="call it first: `grad(f(x), x)`")
-        if inner is None or type(inner) is str:
+            what = describe(inner) if type(inner) is Instance else "a function"
+            run.fail("E314", f"the target is {what}", span, help="call it first: `grad(f(x), x)`")
+        if inner is None or type(inner) in (str, Instance):
             run.fail("E314", f"the target is {describe(inner)}", span, help="a target is a number or an array")
         if real and is_complex(inner):
             run.fail("E314", "the target is complex", span, help="take its `real` part, its `imag` part or its `abs`")
@@ -144,6 +145,9 @@ def differentiable(source: Any) -> bool:
 
 def note_unconnected(run: Run, target: Any, source: Any, span: Span, window: Window | None) -> None:
     """Notes an unconnected gradient. Why it is can only be told by a run that keeps everything: see `reasons.py`."""
+    if type(source) is Instance:
+        help = "differentiate by its `trainable_variables`, or by single ones of them"
+        run.fail("E314", f"the source is {describe(source)}", span, help=help)
     run.unconnected.append(Unconnected(target, source, span, window or run.trace.main))
 
 

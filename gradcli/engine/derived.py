@@ -9,6 +9,7 @@ from typing import Any
 from ..diagnostics import Span
 from ..lang import program
 from ..ops.op import Op
+from .compiler import own_nodes
 
 _TAPE_REQUESTS = frozenset(("gradient", "jacobian", "batch_jacobian"))
 
@@ -20,16 +21,16 @@ def derived_outputs(node: program.Program) -> set[str]:
 
 
 def _outputs(node: program.Program) -> list[tuple[str, Any]]:
-    return [*node.results, *(pair for item in _walk(node.body) if isinstance(item, program.Output) for pair in item.items)]
+    return [*node.results, *(pair for item in own_nodes(node.body) if isinstance(item, program.Output) for pair in item.items)]
 
 
 def _derived_slots(node: program.Program) -> set[int]:
     """The names of the top level that anything computed from a derivative may be assigned to. A variable's state isn't
     assigned: it has no history."""
     assigned: list[tuple[set[int], Any]] = []
-    for item in _walk(node.body):
+    for item in own_nodes(node.body):
         if isinstance(item, program.Assign | program.Augment | program.For):
-            slots = {t.slot.index for t in _walk((item.target,)) if isinstance(t, program.NameTarget | program.EntryTarget)}
+            slots = {t.slot.index for t in own_nodes((item.target,)) if isinstance(t, program.NameTarget | program.EntryTarget)}
             assigned.append((slots, item.iterable if isinstance(item, program.For) else item.value))
         elif isinstance(item, program.Declare) and item.kind == "const":
             assigned.append(({item.slot.index}, item.value))
@@ -41,10 +42,10 @@ def _derived_slots(node: program.Program) -> set[int]:
 
 def _asks(value: Any, derived: set[int]) -> bool:
     """Whether an expression asks for a derivative, or reads a name that has something of one."""
-    for item in _walk((value,)):
+    for item in own_nodes((value,)):
         if isinstance(item, program.Read) and item.slot.index in derived:
             return True
-        if isinstance(item, program.FunctionLiteral):
+        if isinstance(item, program.FunctionLiteral | program.ModuleLiteral):
             defaults = [parameter.default for parameter in item.function.parameters]
             if any(outer.index in derived for outer, _ in item.function.captures) or any(_asks(d, derived) for d in defaults):
                 return True
@@ -167,20 +168,3 @@ def _everything(nodes: Any) -> Iterator[tuple[Any, bool]]:
             yield item, inner
             inner = inner or isinstance(item, program.Function | program.Program)
             pending.extend((getattr(item, name), inner) for name in item.FIELDS if name != "span")
-
-
-# ---- walking ---------------------------------------------------------------------------------------------------------
-
-
-def _walk(nodes: Any) -> Iterator[Any]:
-    """Every node below, of the top level's frame: functions and imported programs have frames, and so names, of their own."""
-    pending = list(nodes)
-    while pending:
-        item = pending.pop()
-        if isinstance(item, program.Function | program.Program):
-            continue
-        if isinstance(item, program.Node | program.Argument):
-            yield item
-            pending.extend(getattr(item, name) for name in item.FIELDS if name != "span")
-        elif isinstance(item, tuple) and not isinstance(item, Span):
-            pending.extend(item)

@@ -14,6 +14,7 @@ from ..lang import program
 from .backends import ieee
 from .calls import own_cells
 from .compiler import Compiler
+from .declarations import declarations
 from .run import MAX_DEPTH, Run, Settings
 from .statements import Statement, compile_block
 from .values import FRAME_HEAD, UNSET, Cell, Namespace
@@ -45,27 +46,15 @@ def compile_program(
     keeps_all: bool = False,
     imports: dict[int, Compiled] | None = None,
     prefix: str = "",
+    places: bool = False,
 ) -> Compiled:
-    """Compiles a program; `imports` holds the imported ones compiled already, by identity."""
+    """Compiles a program; `imports` holds the imported ones compiled already, by identity; see `Compiler` for the rest."""
     c = Compiler(settings, keeps_all, imports, prefix)
-    c.declared = {s.slot.index for s in _declarations(node.body)}
+    c.places = node.has_modules or places
+    c.declared = {s.slot.index for s in declarations(node.body)}
     with collector_paused(), deep_stack():
         block = compile_block(c, node.body)
     return Compiled(node, block, c.asks)
-
-
-def _declarations(body: Any) -> list[program.Declare]:
-    found: list[program.Declare] = []
-    for statement in body:
-        if isinstance(statement, program.Declare):
-            found.append(statement)
-        elif isinstance(statement, program.If):
-            for _, branch in statement.branches:
-                found += _declarations(branch)
-            found += _declarations(statement.otherwise)
-        elif isinstance(statement, program.While | program.For | program.ExpectError):
-            found += _declarations(statement.body)
-    return found
 
 
 @contextmanager
@@ -115,7 +104,7 @@ def release(run: Run, *frames: list[Any]) -> None:
 
 def declared_names(node: program.Program, prefix: str = "") -> list[str]:
     """The names that values from outside may be given for, imported ones under their path."""
-    names = [prefix + d.slot.name for d in _declarations(node.body)]
+    names = [prefix + d.slot.name for d in declarations(node.body)]
     for statement in node.body:
         if isinstance(statement, program.Import):
             names += declared_names(statement.program, f"{prefix}{statement.slot.name}.")

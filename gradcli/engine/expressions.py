@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..lang import program
-from . import calls, indexing, scalar_closures
+from . import calls, indexing, modules, scalar_closures
 from .apply import apply
 from .backends import shape_of
 from .boxes import Dual
@@ -327,4 +327,5 @@ _COMPILE: dict[type, Callable[[Compiler, Any], Closure]] = {
     program.Logical: _logical,
     program.Chain: _chain,
     program.FunctionLiteral: _function,
+    program.ModuleLiteral: lambda c, node: modules.compile_module(c, node),
 }

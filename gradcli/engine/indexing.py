@@ -11,9 +11,10 @@ from ..ops import OPS
 from .apply import apply, to_array
 from .backends import CPU, dtype_name, shape_of
 from .compiler import Closure, Compiler
+from .modules import member as instance_member
 from .run import Run
 from .tape import Blank, Site, primal
-from .values import UNSET, List, Namespace, Variable, describe, read, show_shape
+from .values import UNSET, Instance, List, Namespace, Variable, describe, read, show_shape
 
 GETITEM, SETITEM, TRANSPOSE = OPS["getitem"], OPS["setitem"], OPS["transpose"]
 
@@ -211,7 +212,7 @@ def compile_member(c: Compiler, node: program.Member) -> Closure:
 
 
 def member(run: Run, value: Any, name: str, span: Span) -> Any:
-    """`value.name`: a key of a dict, a name of an import, or an attribute of an array."""
+    """`value.name`: a key of a dict, a name of an import or instance, or an attribute of an array."""
     if type(value) is dict:
         return dict_item(run, value, name, span)
     if type(value) is Namespace:
@@ -219,6 +220,8 @@ def member(run: Run, value: Any, name: str, span: Span) -> Any:
         if found is UNSET:
             run.fail("E309", f"`{value.name}` has no name `{name}`", span, help=did_you_mean(name, value.slots))
         return found
+    if type(value) is Instance:
+        return instance_member(run, value, name, span)
     if type(value) is Variable and name == "name":
         return value.name
     value = read(value)

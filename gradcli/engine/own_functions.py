@@ -20,7 +20,7 @@ from .compiler import Closure, Compiler
 from .own_rules import Captured, OwnCall, captured_error, numbered, shelve
 from .run import Run
 from .tape import STRIDE, Segment, Site, Trace, Traced, blank, leaf_numbers
-from .values import FRAME_HEAD, UNSET, Code, List, leaves, map_structure, read
+from .values import FRAME_HEAD, UNSET, Code, List, Variable, contents, leaves, map_structure, read
 from .windows import inputs_of
 
 PART = OPS["part"]
@@ -142,11 +142,15 @@ class _Call:
 
     def _name(self, number: int, level: int) -> str:
         """What a traced value from outside is called; "" where the function knows no name for it."""
-        for variable in self.run.declared:
+        for variable in self.run.declared.values():
             if variable.number == number:
                 return str(variable.name)
         for _, own in self.function.code.node.captures:
-            value = up_to(read(self.frame[own.index + FRAME_HEAD][0]), level)
+            captured = self.frame[own.index + FRAME_HEAD][0]
+            for path, part in contents(captured, own.name):
+                if type(part) is Variable and part.number == number:
+                    return path
+            value = up_to(read(captured), level)
             if level_of(value) == level and value[1] == number:
                 return own.name
         return ""

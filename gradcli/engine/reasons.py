@@ -77,10 +77,10 @@ def find(run: Run, node: program.Program, target: Any, source: Any, name: str, w
         return _declined(run, reached, number, target, window) or _not_in(window, reached, number, targets, called)
     decided = next(((value, where) for value, where in trace.conditions if value[1] in reached.numbers), None)
     if reached.first_use is None and decided is None:
-        place = _unexecuted_read(node, name, trace.executed)
+        declared = source.span if type(source) is Variable else None
+        place = _unexecuted_read(node, name, declared, trace.executed)
         if place is not None:
             return Reason("branch_not_taken", f"{called} is only used on a path that wasn't taken", place, "")
-        declared = source.span if type(source) is Variable else None
         return Reason("never_read", f"the value of {called} is never read", declared, "")
     if decided is not None:
         help = "a condition is not differentiable; use `where`, or a smooth function such as `sigmoid`, to let it weigh in"
@@ -217,18 +217,28 @@ def records(trace: KeepingTrace) -> Iterator[tuple[Site, tuple[int, ...], int, S
             yield site, inputs_of(in0, in1), segment.first + k, segment
 
 
-def _unexecuted_read(node: Any, name: str, executed: set[int]) -> Span | None:
-    """Where a name is read in a statement that wasn't executed."""
-    pending: list[tuple[Any, bool]] = [(node.body, True)]
+def _unexecuted_read(node: Any, path: str, declared: Span | None, executed: set[int]) -> Span | None:
+    """Where a variable is read in a statement that wasn't executed: by its name, as a member, or in the module that
+    declares it."""
+    of, _, name = path.rpartition(".")
+    pending: list[tuple[Any, bool, bool]] = [(node.body, True, not of)]  # whether it ran, whether the bare name is the variable
     while pending:
-        item, ran = pending.pop()
+        item, ran, bare = pending.pop()
         if isinstance(item, program.Read):
-            if item.slot.name == name and not ran:
+            if bare and item.slot.name == name and not ran:
                 return item.span
         elif isinstance(item, program.Node | program.Argument):
             if isinstance(item, program.Statement):
                 ran = id(item) in executed
-            pending += [(getattr(item, field), ran) for field in item.FIELDS if field != "span"]
+            if isinstance(item, program.Member) and of and item.name == name and not ran:
+                return item.span
+            if isinstance(item, program.ModuleLiteral):
+                bare = declared is not None and _contains(item.span, declared)
+            pending += [(getattr(item, field), ran, bare) for field in item.FIELDS if field != "span"]
         elif isinstance(item, tuple) and not isinstance(item, Span):
-            pending += [(child, ran) for child in reversed(item)]
+            pending += [(child, ran, bare) for child in reversed(item)]
     return None
+
+
+def _contains(outer: Span, inner: Span) -> bool:
+    return outer.source is inner.source and outer.start <= inner.start and inner.end <= outer.end

@@ -50,7 +50,7 @@ class Run:
     """The state of a run. Frames hold it in their first slot, so every closure can reach it.
 
     inputs     values from outside by declared name
-    declared   the variables, in order of declaration
+    declared   the variables of the top level and of imports, by path, in order of declaration
     replaced   top-level names whose variable was replaced by a plain value: the variable, and where
     unconnected  gradients that came out unconnected
     sizes      named sizes of declared shapes: the size, and where it was first given
@@ -79,7 +79,7 @@ class Run:
         self.printed: list[str] = []
         self.expectations: list[Expectation] = []
         self.diagnostics: list[Diagnostic] = []
-        self.declared: list[Any] = []
+        self.declared: dict[str, Any] = {}
         self.used_inputs: set[str] = set()
         self.replaced: dict[str, tuple[Any, Span]] = {}
         self.sizes: dict[str, tuple[int, Span]] = {}

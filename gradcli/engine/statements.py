@@ -12,26 +12,25 @@ from . import builtins, declarations, outcomes, own_functions, tapes, writing
 from .apply import apply
 from .compiler import Closure, Compiler
 from .expressions import compile_condition, compile_expression, compile_value
+from .paths import compile_assigned, compile_result
 from .tape import ROOM, SEGMENT_RECORDS, Site
-from .values import FRAME_HEAD, Variable, describe, read, show
+from .values import FRAME_HEAD, RESULT, Variable, describe, read, show
 
 Completion: TypeAlias = "int | None"
 Statement: TypeAlias = Callable[[list[Any]], Completion]
 Setter: TypeAlias = Callable[[list[Any], Any], None]
 
 BREAK, CONTINUE, RETURN = 1, 2, 3
-RESULT = 1  # the slot of a frame that a `return` fills
 
 
 def compile_body(c: Compiler, body: tuple[program.Statement, ...]) -> Closure:
     """A function's body: `frame -> the value it returns`, none if it doesn't."""
     if len(body) == 1 and isinstance(body[0], program.Return) and body[0].value is not None and not (c.counts or c.keeps_all):
-        return compile_expression(c, body[0].value)
+        return compile_result(c, body[0].value)
     run = compile_block(c, body)
 
     def call(frame: list[Any]) -> Any:
-        run(frame)
-        return frame[RESULT]
+        return None if run(frame) is None else frame[RESULT]
 
     return call
 
@@ -122,7 +121,7 @@ def compile_target(c: Compiler, target: program.Target) -> Setter:
 
 
 def _compile_name(c: Compiler, target: program.NameTarget) -> Setter:
-    k, cell, name, span = target.slot.index + FRAME_HEAD, target.slot.cell, target.slot.name, target.span
+    k, cell, path, span = target.slot.index + FRAME_HEAD, target.slot.cell, c.path(target.slot), target.span
     if target.slot.index not in c.declared:
 
         def assign_plain(frame: list[Any], value: Any) -> None:
@@ -136,8 +135,8 @@ def _compile_name(c: Compiler, target: program.NameTarget) -> Setter:
     def assign(frame: list[Any], value: Any) -> None:
         holder, at = (frame[k], 0) if cell else (frame, k)
         old = holder[at]
-        if type(old) is Variable and old is not value and old.name == name:
-            frame[0].replaced.setdefault(name, (old, span))
+        if type(old) is Variable and old is not value and old.name == path(frame):
+            frame[0].replaced.setdefault(old.name, (old, span))
             value = read(value) if type(value) is Variable and value.kind == "const" else value
         holder[at] = value
 
@@ -145,8 +144,8 @@ def _compile_name(c: Compiler, target: program.NameTarget) -> Setter:
 
 
 def _assign(c: Compiler, node: program.Assign) -> Statement:
-    value = compile_expression(c, node.value)
     target = node.target
+    value = compile_assigned(c, target, node.value)
     if isinstance(target, program.NameTarget) and not target.slot.cell and target.slot.index not in c.declared:
         k = target.slot.index + FRAME_HEAD
 
@@ -243,7 +242,7 @@ def _compile_sequence(c: Compiler, node: program.Expression) -> Closure:
 
 
 def _return(c: Compiler, node: program.Return) -> Statement:
-    value = compile_expression(c, node.value) if node.value is not None else lambda frame: None
+    value = compile_result(c, node.value) if node.value is not None else lambda frame: None
 
     def leave(frame: list[Any]) -> Completion:
         frame[RESULT] = value(frame)
@@ -307,7 +306,9 @@ def _import(c: Compiler, node: program.Import) -> Statement:
     k = node.slot.index + FRAME_HEAD
     key = id(node.program)
     if key not in c.imports:
-        c.imports[key] = compile_program(c.settings, node.program, c.keeps_all, c.imports, f"{c.prefix}{node.slot.name}.")
+        c.imports[key] = compile_program(
+            c.settings, node.program, c.keeps_all, c.imports, f"{c.prefix}{node.slot.name}.", c.places
+        )
     compiled = c.imports[key]
     c.asks = c.asks or compiled.asks
 

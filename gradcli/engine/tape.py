@@ -148,16 +148,25 @@ class Segment:
 
 
 class Leaf(Segment):
-    """Where a leaf comes from: nowhere. An empty segment, which tells the open tapes when its variable is used."""
+    """Where a leaf comes from: nowhere. An empty segment, which tells the open tapes when its variable is used.
 
-    __slots__ = ("order", "owner")
+    A variable's lives as long as the variable, and what was computed from it; then the trace forgets its number.
+    """
+
+    __slots__ = ("number", "order", "owner")
 
     def __init__(self, trace: Trace, owner: Any = None, order: int = 0) -> None:
-        super().__init__(trace, -(2**62))
+        super().__init__(trace, 2**62)  # it is before nothing
+        self.number = 0  # of the variable's leaf
         self.order = order  # 0 for a variable's
         self.owner = None if owner is None else weakref.ref(owner)  # a variable holds its leaf: no cycle, please
 
+    def __del__(self) -> None:
+        self.trace.watched.discard(self.number)
+        self.trace.variables.discard(self.number)
+
     def read_by(self, later: Segment) -> None:
+        later.earlier[self] = None
         later.roots = min(later.roots, self.order)
         for window in self.trace.windows[1:]:
             owner = self.owner() if self.owner is not None else None

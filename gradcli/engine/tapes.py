@@ -16,7 +16,7 @@ from .derivatives import grad
 from .jacobians import batch_jacobian, jacobian
 from .run import Run
 from .tape import Site, primal
-from .values import FRAME_HEAD, Cell, Function, List, Tape, Variable, describe, read
+from .values import FRAME_HEAD, Cell, Instance, List, Tape, Variable, describe, is_number, read
 from .windows import Window
 
 Statement: TypeAlias = "Callable[[list[Any]], int | None]"
@@ -106,7 +106,7 @@ def compile_watch(c: Compiler, node: program.Watch) -> Statement:
             value = item(frame)
             if type(value) is List and not any(type(i) is Variable for i in value):
                 value = plain_array(run, value, partial(_fail_list, run, span))
-            if slot is not None and not (type(value) in (Variable, tuple, List, dict, Tape) or isinstance(value, Function)):
+            if slot is not None and (is_number(value) or type(value) is str):
                 value = Variable(slot.name, "watched", span, value)
                 holder, k = frame, slot.index + FRAME_HEAD
                 if type(holder[k]) is Cell:
@@ -136,7 +136,9 @@ def watch(run: Run, window: Window, value: Any, span: Any) -> None:
         if value.number:
             window.watch.add(value.number)
     else:
-        run.fail("E312", f"{describe(value)} can't be watched", span, help="give it a name, and watch that")
+        in_it = type(value) is Instance
+        help = "watch its `trainable_variables`, or single ones of them" if in_it else "give it a name, and watch that"
+        run.fail("E312", f"{describe(value)} can't be watched", span, help=help)
 
 
 # ---- what a tape answers ---------------------------------------------------------------------------------------------

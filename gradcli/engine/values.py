@@ -1,4 +1,4 @@
-"""The values that are not numbers: lists, variables, functions, namespaces; and how any value is described and shown.
+"""The values that are not numbers: lists, variables, functions, instances; and how any value is described and shown.
 
 Numbers are Python's int, float, bool and complex, and arrays of rank 1 or more (see `backends.py`); strings, None and
 dicts are Python's, dicts and lists being never changed once made. A traced number is a tuple (`tape.py`).
@@ -98,10 +98,10 @@ class Variable:
             tangent = run.direction(self.name, state)
             state = state if tangent is None else Dual(state, tangent, run.direction_level)
             differentiable = trace.level > run.direction_level  # the program asks for gradients of values, too
-        if differentiable or (isinstance(trace, KeepingTrace) and _is_number(self.state)):
+        if differentiable or (isinstance(trace, KeepingTrace) and is_number(self.state)):
             self._leaf = Leaf(trace, self) if self._leaf is None else self._leaf
             self.box = trace.leaf(state, self.number or None, self._leaf)
-            self.number = self.box[1]
+            self.number = self._leaf.number = self.box[1]
             if self.trainable:
                 trace.variables.add(self.number)
             if differentiable and isinstance(trace, KeepingTrace):
@@ -117,7 +117,8 @@ class Cell(list[Any]):
 
 
 class Function:
-    """A function value: compiled code, the cells it captured, the defaults it was made with."""
+    """A function value: compiled code, the cells it captured, the defaults it was made with. A module is one too, whose
+    calls give instances."""
 
     __slots__ = ("cells", "code", "defaults")
 
@@ -143,9 +144,9 @@ class Transform:
 
 
 class Code:
-    """A function's compiled code: what all its values share."""
+    """A function's compiled code: what all its values share. `members` are a module's: the names of its body."""
 
-    __slots__ = ("body", "captured", "name", "node", "parameters", "self_slot", "shared", "template")
+    __slots__ = ("body", "captured", "members", "name", "node", "parameters", "self_slot", "shared", "template")
 
     name: str
     node: program.Function
@@ -155,6 +156,7 @@ class Code:
     self_slot: int  # where the function finds itself; 0 for nowhere
     template: list[Any]
     body: Callable[[list[Any]], Any]
+    members: dict[str, program.Slot] | None
 
 
 class Tape:
@@ -166,12 +168,12 @@ class Tape:
         self.window = window
 
 
-class Namespace:
-    """What an import gives: the top-level names of another program, live."""
+class _Members:
+    """The names of a frame as members of a value, live."""
 
     __slots__ = ("frame", "name", "slots")
 
-    def __init__(self, name: str, frame: list[Any], slots: dict[str, Any]) -> None:
+    def __init__(self, name: str, frame: list[Any], slots: dict[str, program.Slot]) -> None:
         self.name, self.frame, self.slots = name, frame, slots
 
     def member(self, name: str) -> Any:
@@ -182,16 +184,40 @@ class Namespace:
         value = self.frame[slot.index + FRAME_HEAD]
         return value[0] if slot.cell else value
 
+    def members(self) -> Iterator[tuple[str, Any]]:
+        """All names that have a value, in order."""
+        return ((name, value) for name in self.slots if (value := self.member(name)) is not UNSET)
+
+
+class Namespace(_Members):
+    """What an import gives: the top-level names of another program. `name` is what the import calls it."""
+
+    __slots__ = ()
+
+
+class Instance(_Members):
+    """What a call of a module gives: the names of the module's body. `name` is the module's, `path` leads from the top
+    level to the instance. It holds its frame, but the frame holds neither the run nor the instance: no cycle."""
+
+    __slots__ = ("path",)
+
+    def __init__(self, name: str, frame: list[Any], slots: dict[str, program.Slot], path: str) -> None:
+        super().__init__(name, frame, slots)
+        self.path = path
+
 
 FRAME_HEAD = 2  # a frame begins with the run and the value being returned
+RESULT = 1  # where in a frame that value is; before, it holds the path that the value goes to, if it has one
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Whether a value is a number or an array of them, untraced."""
     return type(value) in (int, float, bool, complex) or hasattr(value, "dtype")
 
 
 def is_callable(value: Any) -> bool:
-    return isinstance(value, Function | Op | Transform)
+    callable_instance = type(value) is Instance and value.member("call") is not UNSET
+    return callable_instance or isinstance(value, Function | Op | Transform)
 
 
 def read(value: Any) -> Any:
@@ -210,7 +236,8 @@ def deeper(depth: int) -> int:
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """The value without variables and traces, through lists and dicts: lists become Python lists."""
+    """The value without variables and traces, through lists and dicts: lists become Python lists, an instance the dict of
+    the states of its own variables, by path."""
     value = primal(read(value))
     if type(value) is List:
         depth = deeper(depth)
@@ -218,6 +245,9 @@ def plain(value: Any, depth: int = 0) -> Any:
     if type(value) is dict:
         depth = deeper(depth)
         return {key: plain(item, depth) for key, item in value.items()}
+    if type(value) is Instance:
+        own = f"{value.path}."
+        return {v.name.removeprefix(own): plain(v) for _, v in variables(value) if v.name.startswith(own)}
     return value
 
 
@@ -232,8 +262,12 @@ def describe(value: Any) -> str:
         return "a dict"
     if type(value) is str:
         return f'the string "{value if len(value) < 40 else value[:37] + "…"}"'
+    if type(value) is Function and value.code.members is not None:
+        return f"the module `{value.name}`"
     if isinstance(value, Function | Op | Transform):
         return f"the function `{value.name}`" if value.name else "a function"
+    if type(value) is Instance:
+        return f"an instance of `{value.name}`"
     if type(value) is Namespace:
         return f"the import `{value.name}`"
     if type(value) is Tape:
@@ -241,7 +275,7 @@ def describe(value: Any) -> str:
     shape = shape_of(value)
     if shape:
         return f"{dtype_name(value)} of shape {show_shape(shape)}"
-    return f"{dtype_name(value)} {show(value)}" if _is_number(value) else type(value).__name__
+    return f"{dtype_name(value)} {show(value)}" if is_number(value) else type(value).__name__
 
 
 def show_shape(shape: tuple[int, ...]) -> str:
@@ -266,7 +300,7 @@ def show(value: Any, depth: int = 0) -> str:
         return "{" + ", ".join([f"{key}: {_show_item(item, depth)}" for key, item in value.items()]) + "}"
     if kind is complex:
         return str(value).strip("()")
-    if isinstance(value, Function | Op | Transform | Namespace | Tape):
+    if isinstance(value, Function | Op | Transform | Namespace | Instance | Tape):
         return f"<{describe(value)}>"
     return str(value)
 
@@ -295,3 +329,34 @@ def map_structure(function: Callable[[Any], Any], value: Any, depth: int = 0) ->
     if type(value) is dict:
         return {key: map_structure(function, item, deeper(depth)) for key, item in value.items()}
     return function(value)
+
+
+_HOLDERS = frozenset((Variable, Instance, Namespace, List, dict))
+
+
+def variables(value: Any) -> Iterator[tuple[str, Variable]]:
+    """The variables in a value, each once, in order of declaration, with the path that leads to it (`.w`, `[0].w`)."""
+    return ((path, part) for path, part in contents(value, "") if type(part) is Variable)
+
+
+def contents(value: Any, path: str) -> Iterator[tuple[str, Variable | Instance]]:
+    """The `var` and `frozen` variables and the instances in a value, each once, in order: through instances, imports, lists
+    and dicts, whichever nest in which. `path` is the value's own; what is in it comes with the path that leads to it."""
+    seen: set[int] = set()
+    pending = [(path, value)]
+    while pending:
+        path, value = pending.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if type(value) is Instance or (type(value) is Variable and value.kind in ("var", "frozen")):
+            yield path, value
+        if type(value) is List:
+            inside = [(f"{path}[{k}]", item) for k, item in enumerate(value) if type(item) in _HOLDERS]
+        elif type(value) is dict:
+            inside = [(f"{path}.{key}", item) for key, item in value.items() if type(item) in _HOLDERS]
+        elif isinstance(value, _Members):
+            inside = [(f"{path}.{name}", item) for name, item in value.members() if type(item) in _HOLDERS]
+        else:
+            continue
+        pending.extend(reversed(inside))

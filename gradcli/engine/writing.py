@@ -13,9 +13,10 @@ from .backends import CPU, dtype_name, shape_of
 from .boxes import UNBOXED, Dual, level_of, lowered, primal
 from .compiler import Closure, Compiler
 from .indexing import GETITEM, compile_items, dict_item, fail_index, list_item, member, read_index, verify_index
+from .modules import refuse_assignment
 from .run import Run
 from .tape import Blank, Site
-from .values import FRAME_HEAD, UNSET, List, Variable, describe, read, show_shape
+from .values import FRAME_HEAD, UNSET, Instance, List, Variable, describe, read, show_shape
 
 SETITEM = OPS["setitem"]
 
@@ -154,6 +155,8 @@ def replace(run: Run, site: Site, container: Any, path: list[Any], value: Any, n
     step, rest = path[0], path[1:]
     if type(container) is Variable:
         run.fail("E312", f"`{name}` holds a variable", site.span, help="update its state with `:=`")
+    if type(container) is Instance:
+        refuse_assignment(run, container, step, site.span)
     if type(container) is List:
         if isinstance(step, str) or (len(step) != 1 and not isinstance(step[0], int)) or type(step[0]) is not int:
             run.fail("E303", "an entry of a list is named by an int", site.span)

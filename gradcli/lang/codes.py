@@ -127,7 +127,7 @@ CODES: dict[str, Code] = {
     ),
     "E205": Code(
         "`return` outside a function",
-        "The top level returns nothing to nobody.",
+        "The top level returns nothing to nobody, and a module gives an instance, whatever its body does.",
         "`output y` names what a program is for.",
         "return 1",
     ),
@@ -157,7 +157,8 @@ CODES: dict[str, Code] = {
     ),
     "E210": Code(
         "a declaration in the wrong place",
-        "`var`, `frozen`, `const` and `import` stand at the top level or in a module, where they can be set from outside.",
+        "`var`, `frozen` and `const` stand at the top level or in a module, where they can be set from outside.\n"
+        "`import` stands at the top level.",
         "In a function, assign a plain name.",
         "fn f() { var x = 1.0 }",
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from ..diagnostics import Report, Source, Span, did_you_mean
 from ..ops import ALIASES, INFIX, OPS
@@ -17,6 +17,7 @@ from .scopes import Binding, Scope, Scopes
 from .words import OTHER_WORDS
 
 CONSTANTS: dict[str, float] = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan}
+_HOLDS_FUNCTIONS = frozenset(["fn", "parameter", "for", "import", "module", "tape"])  # kinds of events
 _NO_FUNCTIONS = frozenset(["range", "enumerate", "zip", "append", "len", "array", "detach", "stop_gradient"])  # no result is one
 MAX_SUGGESTIONS = 20  # a search for the closest name is dear; a file with more unknown names than this has another problem
 
@@ -28,12 +29,14 @@ BUILTINS: dict[str, Op] = {name: op for name, op in OPS.items() if not op.intern
 
 @dataclass(slots=True, eq=False)
 class Frame:
-    """What is known at the point that the resolver has reached in a function, or at the top level."""
+    """What is known at the point that the resolver has reached in a function, in a module, or at the top level."""
 
     scope: Scope
     parent: Frame | None = None
+    kind: Literal["program", "function", "module"] = "program"
     assigned: Journal = field(default_factory=Journal)  # names that surely have a value here
     assigned_outside: frozenset[str] = frozenset()  # captured names that had one when the function was made
+    declared: Journal = field(default_factory=Journal)  # names that `var`, `frozen` or `const` declared
     loops: int = 0
     loop_end: int = -1  # where the outermost loop around ends
 
@@ -43,22 +46,23 @@ class Frame:
         return name in self.assigned_outside or self.scope.local(name) is not None  # the function itself
 
 
-def could_be_function(binding: Binding) -> bool:
-    """Whether a name can hold something to call, as far as its assignments show."""
+def could_be_function(binding: Binding, scope: Scope) -> bool:
+    """Whether a name that `scope` sees can hold something to call, as far as its assignments show."""
     if binding.could_be_function is None:
         binding.could_be_function = any(
-            event.kind in ("fn", "parameter", "for", "import", "module", "tape")
-            or (event.kind == "assign" and _may_call(event.node.value))
+            event.kind in _HOLDS_FUNCTIONS or (event.kind in ("assign", "const") and _may_call(event.node.value, scope))
             for event in binding.events
         )
     return binding.could_be_function
 
 
-def _may_call(value: Any) -> bool:
+def _may_call(value: Any, scope: Scope) -> bool:
     if isinstance(value, syntax.Call):
         callee = value.callee
         if isinstance(callee, syntax.Name | syntax.Member):
-            op = BUILTINS.get(callee.name)
+            op, own = BUILTINS.get(callee.name), scope.find(callee.name)
+            if own is not None and not own.kinds.isdisjoint(_HOLDS_FUNCTIONS):
+                return True  # the program's own of that name
             return op is None or (op.engine and op.name not in _NO_FUNCTIONS)
         return True
     return isinstance(value, HOLDS_ANYTHING | syntax.Function)
@@ -130,7 +134,7 @@ class ExpressionResolver:
         name, event = binding.name, min(binding.events, key=lambda event: event.end)
         help = ""
         if self.frame.parent is not None and self.frame.scope.parent is not None and self.frame.scope.parent.find(name):
-            help = f"an assignment makes `{name}` local to the function; a `var` outside is updated with `{name} := …`"
+            help = f"an assignment makes `{name}` local to the {self.frame.kind}; a `var` outside is updated with `{name} := …`"
         line = self.source.position(event.start)[0]
         label = "this is its first assignment" if event.node.span.start <= span.start else f"it is first assigned on line {line}"
         self.report.add("E201", f"`{name}` has no value yet", span, label=label, help=help)
@@ -261,9 +265,10 @@ class ExpressionResolver:
         if isinstance(callee, program.Read):
             binding = self.frame.scope.find(name)
             assert binding is not None
-            if (function := binding.only("fn")) is not None:
-                verify_call(name, function.parameters, node, self.report)
-            elif not could_be_function(binding):
+            definition = binding.only("fn") or binding.only("module")
+            if definition is not None:
+                verify_call(name, definition.parameters, node, self.report)
+            elif not could_be_function(binding, self.frame.scope):
                 self._not_a_function(binding, node.callee.span)
         elif isinstance(callee, program.Constant) and name in CONSTANTS:
             self.report.add("E217", f"`{name}` is a number, not a function", node.callee.span)
@@ -321,7 +326,7 @@ class ExpressionResolver:
         function = None
         op = BUILTINS.get(callee.name)
         binding = self.frame.scope.find(callee.name)
-        if binding is not None and (op is None or could_be_function(binding)):
+        if binding is not None and (op is None or could_be_function(binding, self.frame.scope)):
             function = self.read(callee.name, callee.name_span)
             if isinstance(function, program.Builtin):
                 function = None
@@ -334,5 +339,5 @@ class ExpressionResolver:
     def _function(self, node: syntax.Function) -> program.Expression:
         return program.FunctionLiteral(self.function("", node), span=node.span)
 
-    def function(self, name: str, node: syntax.Function | syntax.Define) -> program.Function:
+    def function(self, name: str, node: syntax.Scoped) -> program.Function:
         raise NotImplementedError  # the other half of the resolver knows statements

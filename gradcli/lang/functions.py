@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from ..diagnostics import Source, Span
 from . import program, syntax
@@ -15,7 +15,6 @@ from .windows import WindowResolver
 # What this version parses but doesn't run. To add one, remove it here and give it a case.
 NOT_YET: dict[type, str] = {
     syntax.Record: "record",
-    syntax.ModuleDefinition: "module",
 }
 
 
@@ -54,11 +53,13 @@ class FunctionResolver(WindowResolver):
         verify_registered(name, binding.only("fn"), node, self.report)
         return program.Backward(function, rule, span=node.span)
 
-    def function(self, name: str, node: syntax.Function | syntax.Define | syntax.Rule | syntax.Backward) -> program.Function:
+    def function(self, name: str, node: syntax.Scoped) -> program.Function:
+        """The code of a function; of a module too, whose body is one."""
         scope, outer = self.scopes.functions[id(node)], self.frame
+        kind: Literal["function", "module"] = "module" if isinstance(node, syntax.ModuleDefinition) else "function"
         defaults = [self.optional(parameter.default) for parameter in node.parameters]
         assigned_outside = frozenset(captured for captured in scope.captures if outer.is_assigned(captured))
-        self.frame = Frame(scope, outer, assigned_outside=assigned_outside)
+        self.frame = Frame(scope, outer, kind, assigned_outside=assigned_outside)
         parameters: list[program.FunctionParameter] = []
         for parameter, default in zip(node.parameters, defaults, strict=True):
             if parameter.name.name in self.frame.assigned:

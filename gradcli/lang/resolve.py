@@ -18,7 +18,8 @@ from ..diagnostics import GradcliError, Report, Source, Span, did_you_mean, said
 from . import program, syntax
 from .expressions import BUILTINS, CONSTANTS
 from .flow import Journal
-from .functions import NOT_YET, FunctionResolver
+from .functions import NOT_YET
+from .modules import ModuleResolver
 from .results import result_names
 from .scopes import Event, Scopes
 from .windows import is_watch_call
@@ -54,7 +55,7 @@ def deep_recursion() -> Iterator[None]:
         sys.setrecursionlimit(limit)
 
 
-class Resolver(FunctionResolver):
+class Resolver(ModuleResolver):
     """Resolves the statements of a whole program, in order."""
 
     def __init__(self, tree: syntax.Module, source: Source, loader: Loader | None, given: frozenset[str], imported: bool) -> None:
@@ -62,7 +63,6 @@ class Resolver(FunctionResolver):
         super().__init__(source, scopes)
         self._loader = loader
         self._imported = imported
-        self._declared = Journal()
         self._outputs = Journal()
         self._in_expect = False
         self._is_expression = tree.is_expression and not imported
@@ -83,6 +83,7 @@ class Resolver(FunctionResolver):
             syntax.Continue: lambda node: self._jump(node, "continue", program.Continue),
             syntax.Return: self._return,
             syntax.Define: self.define,
+            syntax.ModuleDefinition: self.module,
             syntax.Print: self._print,
             syntax.Output: self._output,
             syntax.Expect: self._expect,
@@ -128,6 +129,7 @@ class Resolver(FunctionResolver):
             slots,
             tuple(results),
             self._is_expression,
+            self.has_modules,
             span=tree.span,
         )
 
@@ -174,11 +176,13 @@ class Resolver(FunctionResolver):
         if node.domain is not None:
             low, high = self.expression(node.domain.low), self.expression(node.domain.high)
             domain = program.Domain(low, high, span=node.domain.span)
-        if self.frame.parent is not None:
-            message = f"`{node.kind}` stands at the top level or in a module"
-            self.report.add("E210", message, node.span, help=f"write `{name} = …`")
-        elif name in self._declared:
-            first = next(e for e in self.scopes.top.bindings[name].events if isinstance(e.node, syntax.Declare))
+        if self.frame.kind == "function":
+            outer = self.frame.parent
+            in_module = outer is not None and outer.kind == "module"
+            help = "declare it in the body of the module, outside the function" if in_module else f"write `{name} = …`"
+            self.report.add("E210", f"`{node.kind}` stands at the top level or in a module", node.span, help=help)
+        elif name in self.frame.declared:
+            first = next(e for e in self.frame.scope.bindings[name].events if isinstance(e.node, syntax.Declare))
             line = self.source.position(first.start)[0]
             self.report.add(
                 "E211",
@@ -187,7 +191,7 @@ class Resolver(FunctionResolver):
                 label=f"first on line {line}",
                 help="a variable is updated with `:=`" if node.kind != "const" else "",
             )
-        self._declared.add(name)
+        self.frame.declared.add(name)
         slot = self.bound(node.name)
         return program.Declare(node.kind, slot, value, self._type(node.type), domain, span=node.span)
 
@@ -212,12 +216,13 @@ class Resolver(FunctionResolver):
             self.report.diagnostics += error.diagnostics
             return None
         self.imports[id(node)] = imported
+        self.has_modules = self.has_modules or imported.has_modules
         return program.Import(slot, imported, span=node.span)
 
     # ---- control flow ----
 
     def _if(self, node: syntax.If) -> program.Statement:
-        journals = (self.frame.assigned, self._declared, self._outputs, self.registered)
+        journals = (self.frame.assigned, self.frame.declared, self._outputs, self.registered)
         marks = [journal.mark() for journal in journals]
         surely: set[str] | None = None  # assigned in every branch whose end can be reached
         perhaps: list[list[str]] = [[] for _ in journals[1:]]
@@ -281,9 +286,11 @@ class Resolver(FunctionResolver):
         return result
 
     def _return(self, node: syntax.Return) -> program.Statement:
-        if self.frame.parent is None:
+        if self.frame.kind != "function":
             at = node.span._replace(end=node.span.start + len("return"))
-            self.report.add("E205", "`return` outside a function", at, help="`output` names what a program is for")
+            in_module = self.frame.kind == "module"
+            help = "an instance has all names of its module's body" if in_module else "`output` names what a program is for"
+            self.report.add("E205", "`return` outside a function", at, help=help)
         value = self.optional(node.value)
         self._reached = False
         return program.Return(value, span=node.span)
@@ -299,7 +306,8 @@ class Resolver(FunctionResolver):
         if self._imported:
             return None
         if self.frame.parent is not None or self.frame.loops or self._in_expect:
-            where = "a function" if self.frame.parent is not None else "a loop" if self.frame.loops else "`expect error`"
+            outside = "a loop" if self.frame.loops else "`expect error`"
+            where = outside if self.frame.parent is None else f"a {self.frame.kind}"
             at = node.span._replace(end=node.span.start + len("output"))
             self.report.add("E212", f"`output` inside {where}", at, help="it stands at the top level, also inside `if`")
         items: list[tuple[str, program.Expression]] = []
@@ -329,7 +337,7 @@ class Resolver(FunctionResolver):
             return None
         report, self.report = self.report, Report()
         outside, self._in_expect = self._in_expect, True
-        journals = (self.frame.assigned, self._declared, self.registered)
+        journals = (self.frame.assigned, self.frame.declared, self.registered)
         marks = [journal.mark() for journal in journals]
         body, _ = self.block(node.body.statements)
         for journal, mark in zip(journals, marks, strict=True):

@@ -1,8 +1,8 @@
 """Which names there are: the first walk over a program, before any name is resolved.
 
-A function is a scope, a block is not. A name that is assigned anywhere in a function is local to it. A name that an
-inner function uses is *captured*: it lives in a cell that both share. The walk keeps its own stack, so the depth of the
-tree doesn't matter to it.
+A function is a scope, and so is a module, whose body is one; a block is not. A name that is assigned anywhere in a
+function is local to it. A name that an inner function uses is *captured*: it lives in a cell that both share. The walk
+keeps its own stack, so the depth of the tree doesn't matter to it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Binding:
 
 @dataclass(slots=True, eq=False)
 class Scope:
-    """The top level, or a function. `itself` is a function's own name, where that is never rebound."""
+    """The top level, a function or a module. `itself` is the own name of the latter two, where that is never rebound."""
 
     parent: Scope | None
     bindings: dict[str, Binding] = field(default_factory=dict)
@@ -102,7 +102,7 @@ class Scope:
 
 
 class Scopes:
-    """All scopes of a program: `top`, and each function's under the identity of its node."""
+    """All scopes of a program: `top`, and each function's and module's under the identity of its node."""
 
     def __init__(self, tree: syntax.Module) -> None:
         self.top = Scope(None)
@@ -149,7 +149,7 @@ class Scopes:
         if itself is None:
             return
         assert scope.parent is not None
-        if scope.parent.bindings[itself.name].only("fn") is None or itself.name in scope.bindings:
+        if scope.parent.bindings[itself.name].only(itself.events[0].kind) is None or itself.name in scope.bindings:
             scope.itself = None
 
     # ---- the walk ----
@@ -185,9 +185,7 @@ class Scopes:
             callee = callee.object
         self._push(scope, callee, *(argument.value for argument in node.arguments))
 
-    def _scan_function(
-        self, node: syntax.Function | syntax.Define | syntax.Rule | syntax.Backward, outer: Scope, scope: Scope
-    ) -> None:
+    def _scan_function(self, node: syntax.Scoped, outer: Scope, scope: Scope) -> None:
         self.functions[id(node)] = scope
         for parameter in node.parameters:
             start = parameter.span.start
@@ -211,20 +209,19 @@ class Scopes:
             for name in node.names:
                 scope.bind(name.name, Event("for", node, start, node.iterable.span.end))
             self._push(scope, node.iterable, node.body)
-        elif isinstance(node, syntax.Define):
-            binding = scope.bind(node.name.name, Event("fn", node, start, end))
-            own = Binding(binding.name).add(Event("fn", node, start, start))
+        elif isinstance(node, syntax.Define | syntax.ModuleDefinition):
+            kind = "fn" if isinstance(node, syntax.Define) else "module"
+            binding = scope.bind(node.name.name, Event(kind, node, start, end))
+            own = Binding(binding.name).add(Event(kind, node, start, start))
             inner = Scope(scope, itself=own)
             self._scan_function(node, scope, inner)
-            if node.rule is not None:  # inside the function, whose parameters and locals it sees
+            if isinstance(node, syntax.Define) and node.rule is not None:  # inside the function, whose names it sees
                 self._scan_function(node.rule, inner, Scope(inner))
         elif isinstance(node, syntax.Import):
             scope.bind(node.alias.name, Event("import", node, start, end))
         elif isinstance(node, syntax.Tape):
             scope.bind(node.name.name, Event("tape", node, start, end))
             self._push(scope, *node.options, node.body)
-        elif isinstance(node, syntax.ModuleDefinition):
-            scope.bind(node.name.name, Event("module", node, start, end))
 
     def _scan_target(self, target: Any, node: syntax.Assign, scope: Scope) -> None:
         pending = [target]

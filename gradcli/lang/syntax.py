@@ -383,6 +383,9 @@ Statement = (
 )  # fmt: skip
 
 
+Scoped = Function | Define | Rule | Backward | ModuleDefinition  # what has parameters, a body, and so names of its own
+
+
 @frozen
 class Module(Node):
     """A whole source. It is an expression file when it is one expression and nothing else."""

@@ -69,7 +69,7 @@ def _by_two(name: str, names: Container[str]) -> str:
 
 def _operand(name: str) -> str:
     """A name, or the text of an expression in parentheses."""
-    return name if re.fullmatch(r"[\w.]+(\[[^\]]*\])*", name) else f"({name})"
+    return name if re.fullmatch(r"[\w.]+(\[[^\]]*\][\w.]*)*", name) else f"({name})"
 
 
 def _table(rows: Sequence[tuple[str, Any]], style: Style) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -23,6 +24,7 @@ from ..engine.derived import derived_outputs, differentiates_once
 from ..engine.evaluator import Compiled as Compiled
 from ..engine.evaluator import compile_program, declared_names, deep_stack, execute, release
 from ..engine.jacobians import hessians, jacobians, zero_block
+from ..engine.modules import named_variables
 from ..engine.run import Run
 from ..engine.tape import primal
 from ..engine.tracing import dump
@@ -38,7 +40,7 @@ EXPLAIN_STEPS = 200_000  # statements that the second run, for the reasons, may 
 def evaluate(node: program.Program, inputs: Mapping[str, Any], options: Options, compiled: Compiled | None = None) -> Evaluation:
     """Runs a program and computes the derivatives that `options` ask for.
 
-    inputs     numbers, bools, strings, nested lists and arrays by declared name (`x`, `other.w`)
+    inputs     numbers, bools, strings, nested lists and arrays by declared name (`x`, `other.w`, `layer.w`)
     compiled   the program compiled for these settings, where it runs many times
 
     A run-time error is a diagnostic of the evaluation, which then holds what came before it. Raises GradcliError for
@@ -55,7 +57,10 @@ def evaluate(node: program.Program, inputs: Mapping[str, Any], options: Options,
         started = time.perf_counter()
         try:
             frame = execute(compiled, run)
-            answer = _Answer(node, run, frame, options)
+            variables = named_variables(run, node, frame)
+            if not options.ignore_extra:
+                _verify_used(node, run, variables)
+            answer = _Answer(node, run, frame, variables, options)
             with collector_paused(), ieee(), deep_stack():  # a rule of the program is a call like any other
                 answer.compute(forward)
         except GradcliError as error:
@@ -122,14 +127,36 @@ def constant(text: str, name: str) -> Any:
 
 
 def verify_inputs(node: program.Program, inputs: Mapping[str, Any], ignore_extra: bool) -> None:
-    """Raises GradcliError (E003) for values that are given for names which the program doesn't declare."""
+    """Raises GradcliError (E003) for values that are given for names which the program doesn't declare. Whether there is an
+    instance that has the variable `layer.w`, only the run can tell."""
     known = declared_names(node)
-    unknown = [] if ignore_extra else [name for name in inputs if name not in known]
+    unknown = [] if ignore_extra else [n for n in inputs if n not in known and n not in _paths(node, n)]
     if unknown:
         names = ", ".join(f"`{n}`" for n in known[:12]) or "nothing"
         otherwise = f"it declares {names}; --ignore-extra skips others"
         raise GradcliError(
-            *[Diagnostic("E003", f"the program declares no `{n}`", help=did_you_mean(n, known) or otherwise) for n in unknown]
+            *[
+                Diagnostic("E003", f"the program declares no `{n}`", help=did_you_mean(n, known + _paths(node, n)) or otherwise)
+                for n in unknown
+            ]
+        )
+
+
+def _paths(node: program.Program, name: str) -> list[str]:
+    """What a path such as `layer.w` could be at any name of the top level, as far as the text tells."""
+    rest = re.sub(r"^[^.\[]*", "", name)
+    return [head + rest for head in node.names] if node.has_modules and rest else []
+
+
+def _verify_used(node: program.Program, run: Run, variables: Mapping[str, Variable]) -> None:
+    """Raises GradcliError (E003) for values given by the path of a variable that no instance had."""
+    known = declared_names(node)
+    unused = [name for name in run.inputs if name not in known and name not in run.used_inputs]
+    if unused:
+        names = [variable.name for variable in variables.values()]
+        otherwise = f"its variables are {', '.join(f'`{n}`' for n in names[:12]) or 'none'}; --ignore-extra skips others"
+        raise GradcliError(
+            *[Diagnostic("E003", f"the program has no variable `{n}`", help=did_you_mean(n, names) or otherwise) for n in unused]
         )
 
 
@@ -149,8 +176,10 @@ def _collect(evaluation: Evaluation, run: Run) -> None:
 class _Answer:
     """The targets and sources of a run, and the derivatives of the ones by the others."""
 
-    def __init__(self, node: program.Program, run: Run, frame: list[Any], options: Options) -> None:
-        self.node, self.run, self.frame, self.options = node, run, frame, options
+    def __init__(
+        self, node: program.Program, run: Run, frame: list[Any], variables: Mapping[str, Variable], options: Options
+    ) -> None:
+        self.node, self.run, self.frame, self.variables, self.options = node, run, frame, variables, options
         self.outputs = _result_values(node, run, frame)
         self.targets = {name: self._named(name) for name in options.of} if options.of else self._automatic_targets()
         self.sources = self._sources()
@@ -164,14 +193,14 @@ class _Answer:
         if name in self.outputs:
             return self.outputs[name]
         slot = self.node.names.get(name)
-        value = UNSET
+        value: Any = UNSET
         if slot is not None:
             value = self.frame[slot.index + FRAME_HEAD]
             value = value[0] if slot.cell else value
         else:
-            value = next((v for v in self.run.declared if v.name == name), UNSET)
+            value = self.variables.get(name, UNSET)
         if value is UNSET:
-            known = list(dict.fromkeys([*self.outputs, *self.node.names]))
+            known = list(dict.fromkeys([*self.outputs, *self.node.names, *self.variables]))
             help = did_you_mean(name, known) or f"its names are {', '.join(f'`{n}`' for n in known[:12])}"
             raise GradcliError(Diagnostic("E003", f"the program has no value `{name}`", help=help))
         return value
@@ -191,9 +220,15 @@ class _Answer:
         return targets
 
     def _sources(self) -> dict[str, Any]:
-        if self.options.wrt:
-            return {name: self._named(name) for name in self.options.wrt}
-        return {v.name: v for v in self.run.declared if v.kind == "var"}
+        """The variables, or what was asked for by name; the name of an instance stands for all its variables."""
+        trainable = {path: v for path, v in self.variables.items() if v.kind == "var"}
+        if not self.options.wrt:
+            return trainable
+        sources: dict[str, Any] = {}
+        for name in self.options.wrt:
+            inside = {path: v for path, v in trainable.items() if path.startswith((f"{name}.", f"{name}["))}
+            sources.update(inside or {name: self._named(name)})
+        return sources
 
     def compute(self, forward: ForwardRuns | None) -> None:
         """What the options ask for: in reverse mode, a target at a time, by all sources at once."""
@@ -220,7 +255,8 @@ class _Answer:
         """The gradients in forward mode: of each target, by each source."""
 
         def values(run: Run, frame: list[Any]) -> dict[str, Any]:
-            return {of: _Answer(self.node, run, frame, self.options.with_changes(of=(of,))).targets[of] for of in self.targets}
+            variables = named_variables(run, self.node, frame)
+            return _Answer(self.node, run, frame, variables, self.options.with_changes(of=tuple(self.targets))).targets
 
         found = forward.gradients(self.run, self.targets, self.sources, values)
         return {of: [((by,), g) for by, g in row.items()] for of, row in found.items()}
@@ -292,7 +328,8 @@ def _explain(
     try:
         frame = execute(compile_program(settings, node, keeps_all=True), run)
         with collector_paused(), ieee(), deep_stack():
-            return _reasons(node, run, answer, _Answer(node, run, frame, options), in_program)
+            again = _Answer(node, run, frame, named_variables(run, node, frame), options)
+            return _reasons(node, run, answer, again, in_program)
     except GradcliError:
         unsaid = "the program is too long to say why"
         pairs = [f"no gradient of `{of}` with respect to `{by}`" for of, by in answer.missing]

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from gradcli.diagnostics import GradcliError
 from gradcli.tasks.inputs import read_inputs, read_mapping, read_value
+
+Run = Callable[..., Any]
 
 
 def write(path: Path, text: str) -> str:
@@ -108,3 +112,48 @@ def test_malformed_assignments(text: str) -> None:
     with pytest.raises(GradcliError, match="NAME=VALUE") as caught:
         read_inputs([text])
     assert caught.value.exit_code == 2
+
+
+NETWORK = """
+import nn
+const x = [[0.0, 1.0], [1.0, 1.0]]
+net = nn.MLP([2, 3, 1])
+for step in range(STEPS) { [g] = grad(mean(net(x)**2), [net.layers[0].w]); net.layers[0].w :-= 0.1 * g }
+output loss = mean(net(x)**2)
+output net
+"""
+
+
+@pytest.mark.parametrize("format", ["npz", "json"])
+def test_weights_are_saved_and_loaded_by_path(gradcli: Run, tmp_path: Path, format: str) -> None:
+    """Trained with one seed, loaded under another: the file alone decides."""
+    train, use = tmp_path / "train.tg", tmp_path / "use.tg"
+    train.write_text(NETWORK.replace("STEPS", "20"))
+    use.write_text(NETWORK.replace("STEPS", "0"))
+    loss = gradcli("eval train.tg --no-grad --format json").json["outputs"]["loss"]["value"]
+    assert gradcli(f"eval train.tg --no-grad --format {format} -o out.{format}").code == 0
+    weights = tmp_path / "out.npz"
+    if format == "json":  # as with `jq '.outputs | map_values(.value)'`
+        values = {name: output["value"] for name, output in json.loads((tmp_path / "out.json").read_text())["outputs"].items()}
+        weights = tmp_path / "weights.json"
+        weights.write_text(json.dumps(values))
+    other = gradcli("eval use.tg --seed 1 --no-grad --format json").json["outputs"]["loss"]["value"]
+    assert other != pytest.approx(loss)
+    again = gradcli(f"eval use.tg --seed 1 --no-grad --format json --ignore-extra --inputs {weights.name}")
+    assert again.json["outputs"]["loss"]["value"] == loss
+    refused = gradcli(f"eval use.tg --inputs {weights.name}")
+    assert refused.code == 2
+    assert "declares no `loss`" in refused.err
+
+
+def test_a_variable_of_an_instance_by_its_path(gradcli: Run, tmp_path: Path) -> None:
+    (tmp_path / "m.tg").write_text("module M() { var w; fn call(x) = w * x }\nlayers = [M()]\ny = layers[0](2.0)\n")
+    shown = gradcli("eval m.tg --set layers[0].w=3")
+    assert (shown.out, shown.code) == ("y                  6.0\n∂y/∂layers[0].w    2.0\n", 0)
+    missing = gradcli("eval m.tg")
+    assert missing.code == 2
+    assert "E004" in missing.err
+    assert "`--set layers[0].w=…`" in missing.err
+    misspelt = gradcli("eval m.tg --set layers[0].w=3 --set layers[0].v=1")
+    assert misspelt.code == 2
+    assert "did you mean `layers[0].w`?" in misspelt.err

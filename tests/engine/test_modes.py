@@ -99,7 +99,8 @@ def test_forward_mode_keeps_nothing() -> None:
     code = """
         import resource, gradcli
         def peak(n):
-            program = gradcli.load(source=f"var x = 0.5; s = 0.0; for i in range({n}) {{ s = s * 0.999 + sin(x * i) * 0.01 }}; y = s")
+            loop = f"for i in range({n}) {{ s = s * 0.999 + sin(x * i) * 0.01 }}"
+            program = gradcli.load(source=f"var x = 0.5; s = 0.0; {loop}; y = s")
             assert program.with_options(mode="forward").run().gradients["y"]["x"] != 0.0
             return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
         few = peak(1000)

@@ -348,3 +348,40 @@ def test_a_long_chain_of_imports_is_refused(tmp_path: Path) -> None:
         (tmp_path / f"m{k}.tg").write_text(f'import "m{k + 1}.tg" as next\n')
     with pytest.raises(GradcliError, match="E402"):
         load(tmp_path, "m0.tg")
+
+
+# ---- modules -------------------------------------------------------------------------------------------------------
+
+
+def test_a_module_is_a_function_with_members() -> None:
+    tree = resolved("k = 1\nmodule M(n, m = k) { var w = n; for i in range(m) { w2 = M }; fn f() = w }\nx = M(2)")
+    (module,) = nodes(tree.body, program.ModuleLiteral)
+    assert tree.has_modules
+    assert [slot.name for slot in module.members] == ["n", "m", "w", "i", "w2", "f"]
+    assert [slot.name for slot in module.members if slot.cell] == ["w"], "what the functions of the body capture"
+    assert [p.slot.name for p in module.function.parameters] == ["n", "m"]
+    assert module.function.self_slot is not None, "it finds itself without a cycle"
+    assert not resolved("y = 1").has_modules
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("module M() { var w = 1; frozen s = 2; const c = 3; if true { var v = 1 } else { var v = 2 } }", []),
+        ("var w = 1\nmodule M() { var w = 1 }\nmodule N() { var w = 1 }", []),
+        ("fn f() { module M(a) { var w = a }; return M(1) }", []),
+        ("module M() { module N() { var w = 1 } }", []),
+        ("module M() { for i in range(2) { break } }", []),
+        ("for i in range(2) { module M() { break } }", ["E204"]),
+        ("module M() { const c = 1; c = 2 }", ["E207"]),
+        ("module M() { x = 1.0; fn f() { x := 2.0 } }", ["E208"]),
+        ("module M() { a = [1]; fn f() { a[0] = 2 } }", ["E209"]),
+        ("fn f() { var w = 1 }", ["E210"]),
+        ("module M() { fn f() { const w = 1 } }", ["E210"]),
+        ("module M() { expect error \"here\" { output 1 } }", []),
+        ("module M() { }\nM = 2\ny = M(1)", []),
+        ("M = 2\ny = M(1)", ["E217"]),
+    ],
+)  # fmt: skip
+def test_what_may_stand_in_a_module(text: str, found: list[str]) -> None:
+    assert codes(text) == found

@@ -131,4 +131,5 @@ def test_statistics() -> None:
     assert statistics(Evaluation("a.tg", jacobians={"y": {"x": 1.0}}, hessians={"y": {"x": 1.0, "z": 2.0}})) == [
         "a.tg: 0 outputs, 0 gradients, 1 Jacobian, 2 Hessians"
     ]
-    assert line == "rosenbrock.tg: 3 outputs, 4 gradients in reverse mode, 1 of 2 expectations held; 3 runs, best 1 ms, median 2 ms"
+    what = "3 outputs, 4 gradients in reverse mode, 1 of 2 expectations held"
+    assert line == f"rosenbrock.tg: {what}; 3 runs, best 1 ms, median 2 ms"

@@ -146,9 +146,18 @@ class FunctionLiteral(Node):
     function: Function
 
 
+@frozen
+class ModuleLiteral(Node):
+    """The value that a `module` statement binds: calling it runs the body of `function` and gives an instance, whose
+    `members` are the names of the body, parameters included, in order."""
+
+    function: Function
+    members: tuple[Slot, ...]
+
+
 Expression = (
     Constant | Read | Builtin | Apply | Call | MethodCall | Member | Index | ListDisplay | DictDisplay | Conditional
-    | Logical | Chain | FunctionLiteral
+    | Logical | Chain | FunctionLiteral | ModuleLiteral
 )  # fmt: skip
 IndexItem = Expression | Slice | EllipsisItem
 

@@ -209,6 +209,7 @@ class Program(Node):
     names          every top-level name and its slot, in order of first appearance
     results        what the program is for where no `output` says so: (name, expression read when the program has ended)
     is_expression  an expression file: its free names are `var` declarations without a value at the head of `body`
+    has_modules    whether it, or anything that it imports, defines a module
     """
 
     source: Source = field(compare=False)
@@ -217,3 +218,4 @@ class Program(Node):
     names: dict[str, Slot]
     results: tuple[tuple[str, Expression], ...] = ()
     is_expression: bool = False
+    has_modules: bool = False
