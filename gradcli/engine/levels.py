@@ -13,9 +13,11 @@ from typing import Any
 from ..ops import OPS
 from .backends import is_inexact, is_scalar
 from .boxes import Dual, level_of, lowered, primal
+from .plain_sweep import is_scalar_step, plain_step
+from .recorded_sweep import RecordedSweep
 from .reverse import sweep
 from .run import Run
-from .tape import Leaf, Site, Trace, Traced, blank, reachable
+from .tape import STRIDE, Leaf, Site, Trace, Traced, blank, reachable
 from .values import Function, List, Variable, leaves, map_structure, read
 from .windows import Window
 
@@ -29,6 +31,11 @@ class Recording:
     value   what the function gave; boxed where it depends on an input, or on something that was recorded outside
     inputs  what stands for the numbers among the arguments, in order: traced; None for one that isn't differentiable
     """
+
+    __slots__ = (
+        "_passes_on", "_seen", "_taken", "before", "inputs", "limit", "order", "origin", "own", "records", "run", "since",
+        "switched", "trace", "value",
+    )  # fmt: skip
 
     def __init__(
         self, run: Run, call: Callable[[list[Any]], Any], arguments: list[Any], wrt: list[int], site: Site, seen: Any = None
@@ -50,18 +57,18 @@ class Recording:
         else:
             trace.advance()  # a segment that holds nothing from outside, and that `finish` can let go of
         self.since, self.switched = trace.number, trace.switched
-        self.origin = Leaf(trace, None, next(_numbers))
+        self.order = next(_numbers)
+        self.origin: Leaf | None = None  # of the inputs that come from nowhere
         self.inputs: list[Traced | None] = []
-        others = [argument for k, argument in enumerate(arguments) if k not in wrt]
-        self._taken = _numbers_seen(seen, others)  # what the function may meet elsewhere; None if that isn't known
-        identity = site.derived(IDENTITY).on((0,))
+        self._taken: set[int] | None = None
+        self._seen = None if seen is None else (seen, [a for k, a in enumerate(arguments) if k not in wrt])
         arguments = arguments.copy()
         for k in wrt:
             argument = arguments[k]
             if type(argument) is List or type(argument) is dict:
-                arguments[k] = map_structure(lambda v: self._fresh(identity, v), argument)
+                arguments[k] = map_structure(lambda v: self._fresh(site, v), argument)
             else:
-                arguments[k] = self._fresh(identity, argument)
+                arguments[k] = self._fresh(site, argument)
         try:
             self.value = call(arguments)
         finally:
@@ -73,24 +80,27 @@ class Recording:
         depends = self._passes_on or trace.keeps_all or self._depends_on_outside()
         self.records = window is None and not self.own and depends and (trace.keeps_all or not run.once)
 
-    def _fresh(self, identity: Site, value: Any) -> Any:
+    def _fresh(self, site: Site, value: Any) -> Any:
         value = read(value)
         if not is_inexact(primal(value)):
             self.inputs.append(None)
             return value
         trace = self.trace
         if level_of(value) == trace.level:
+            if self._seen is not None:
+                self._taken, self._seen = _numbers_seen(*self._seen), None
             if self._taken is not None and value[1] not in self._taken:
                 self._taken.add(value[1])
                 self._passes_on = True
                 self.inputs.append(value)  # it comes into the function by this argument alone
                 return value
             kept = blank(value[0])
-            fresh: Any = trace.record(identity, [value], kept, None, kept, value[0])
+            fresh: Any = trace.record(site.derived(IDENTITY).on((0,)), [value], kept, None, kept, value[0])
         else:
-            fresh = trace.leaf(value, None, self.origin)
+            origin = self.origin = self.origin or Leaf(trace, None, self.order)
+            fresh = trace.leaf(value, None, origin)
             trace.main.watch.add(fresh[1])
-            trace.fresh[fresh[1]] = self.origin
+            trace.fresh[fresh[1]] = origin
         self.inputs.append(fresh)
         return fresh
 
@@ -105,6 +115,21 @@ class Recording:
             self.trace.swept = True
         found = sweep(self.run, seeds, wanted, self.records or self.own, self.trace.main, self.since)
         return [None if i is None or i[1] not in found else self.outside(found[i[1]]) for i in self.inputs]
+
+    def pull_scalar(self, value: Traced) -> list[Any]:
+        """The cotangents for a float, whose own is 1. A function of one expression on floats is one record, and one step."""
+        segment, records = value[2], value[2].records
+        if self.own or segment.first != self.since or len(records) != STRIDE or not is_scalar_step(records):
+            return self.pull([(value, 1.0)])
+        wanted = {i[1] for i in self.inputs if i is not None}
+        if self.records:
+            self.trace.swept = True
+            found = RecordedSweep(self.run, wanted, wanted, set()).step(segment, 1.0)
+        else:
+            found = plain_step(self.run, segment, wanted)
+            if not all(c - c == 0.0 for c in found.values()):  # perhaps to be repaired
+                return self.pull([(value, 1.0)])
+        return [None if i is None else found.get(i[1]) for i in self.inputs]
 
     def outside(self, value: Any) -> Any:
         """A value as it is outside the transform: without this level's box, if nothing outside is recorded in it."""
@@ -124,7 +149,11 @@ class Recording:
 
     def _depends_on_outside(self) -> bool:
         """Whether the history of the value goes back beyond the call, to a record or to a leaf; told by its segments."""
-        level, since, order = self.trace.level, self.since, self.origin.order
+        level, since, order = self.trace.level, self.since, self.order
+        value = self.value
+        if type(value) is tuple and value[2].first == since:
+            segment = value[2]
+            return segment.roots < order or any(e.first < since for e in segment.earlier)
         traced = [v for v in map(read, leaves(self.value)) if level_of(v) == level]
         segments = reachable([t[2] for t in traced], since)
         return any(s.roots < order or any(earlier.first < since for earlier in s.earlier) for s in segments)

@@ -38,7 +38,11 @@ def sweep(
     window = window or run.trace.main
     trace = window.trace
     oldest = max(min(wanted), window.first_number()) if since is None else since
-    segments = reachable([target[2] for target, _ in seeds], oldest)
+    first = seeds[0][0][2]
+    if len(seeds) == 1 and first.first == oldest == since:  # all of it in the segment that the recording began with
+        segments = [first]
+    else:
+        segments = reachable([target[2] for target, _ in seeds], oldest)
     marked: set[int] | None
     if since is not None:
         marked = dependents(segments, wanted)

@@ -132,7 +132,12 @@ class Segment:
             return self
         if number < 0:
             return self.trace.fresh.get(number, self.trace.leaves)
-        return max((s for s in self.earlier if s.first <= number), key=lambda s: s.first)
+        holder = None
+        for segment in self.earlier:
+            if segment.first <= number and (holder is None or segment.first > holder.first):
+                holder = segment
+        assert holder is not None
+        return holder
 
     def calls_to(self, number: int) -> tuple[CallSite, ...]:
         """The calls that led to the record `number` of this segment, the innermost first."""
@@ -354,13 +359,6 @@ def carries(op: Op, y: Any) -> bool:
 
 def reachable(targets: list[Segment], oldest: int) -> list[Segment]:
     """The segments that `targets` depend on, newest first, as far back as the record `oldest`."""
-    if (
-        len(targets) == 1
-        and type(targets[0]) is not Leaf
-        and targets[0].first >= oldest
-        and not any(earlier.first + len(earlier) > oldest for earlier in targets[0].earlier)
-    ):
-        return targets  # the common case of a small function
     found: dict[int, Segment] = {}
     pending = list(targets)
     while pending:

@@ -112,13 +112,14 @@ def _value_and_grad(run: Run, transform: Transform, call: Call, arguments: list[
     recording = _record(run, transform, call, arguments, site)
     value = recording.value
     if vector is None and type(value) is tuple and type(value[0]) is float:
-        found = recording.pull([(value, 1.0)])
+        found = recording.pull_scalar(value)
         value = recording.outside(value)
     else:
         found = recording.pull(seeds_for(run, verify_target(run, value, site.span), value, vector, site))
         value = map_structure(lambda v: recording.outside(read(v)), value)
     recording.finish()
-    gradient = structure.of([_gradient(run, value, *pair, site) for pair in zip(structure.numbers, found, strict=True)])
+    pairs = zip(structure.numbers, found, strict=True)
+    gradient = structure.of([_gradient(run, value, source, g, site) if g is None else g for source, g in pairs])
     return List([value, gradient])
 
 

@@ -104,6 +104,10 @@ def dependents(segments: list[Segment], wanted: set[int]) -> set[int]:
     marked = set(wanted)
     for segment in reversed(segments):
         records = segment.records
+        if len(records) == STRIDE:  # a function of one expression
+            if not marked.isdisjoint(inputs_of(records[1], records[2])):
+                marked.add(segment.first)
+            continue
         for number, (in0, in1) in enumerate(zip(records[1::STRIDE], records[2::STRIDE], strict=True), segment.first):
             if in0 in marked or in1 in marked or (type(in0) is tuple and not marked.isdisjoint(in0)):
                 marked.add(number)
