@@ -9,13 +9,12 @@ arrays, the trace, duals) takes it as it is.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 from ..ops import OPS
 from ..ops.formula import Formula
 from ..ops.op import Op
-from .formulas import partial_formula
+from .formulas import partial_formula, per_op
 
 ONE, ZERO = Formula("number", 1.0), Formula("number", 0.0)
 
@@ -44,7 +43,7 @@ def compound(name: str, formula: Formula, n_operands: int, category: str = "arit
     )
 
 
-@cache
+@per_op
 def cotangent_op(op: Op, operand: int) -> tuple[Op, tuple[int | str, ...]]:
     """The share of an operand in a cotangent, `g * partial`, as an op; and what it takes after `g`: operands of `op` by
     index, and "result"."""
@@ -55,7 +54,7 @@ def cotangent_op(op: Op, operand: int) -> tuple[Op, tuple[int | str, ...]]:
     return compound(f"cotangent of {op.name}", formula, 1 + len(reads), op.category), reads
 
 
-@cache
+@per_op
 def tangent_op(op: Op, active: tuple[int, ...]) -> tuple[Op, tuple[int | str, ...]]:
     """The tangent of an op whose operands `active` have one, as an op of these tangents and what stands second here:
     operands of `op` by index, and "result"."""

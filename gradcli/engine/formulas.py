@@ -7,7 +7,7 @@ Nothing of a user's program is in it: it is made from the table's entries alone.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import lru_cache
 from functools import partial as partial_of
 from typing import Any
 
@@ -19,20 +19,23 @@ from .backends import Backend, is_complex
 from .chunks import added, in_chunks
 from .formula_source import FormulaSource, is_number
 
+# What is made of an op is kept; but programs make ops of their own (`compound.py`), which mustn't be kept for ever.
+per_op = lru_cache(maxsize=1024)
 
-@cache
+
+@per_op
 def forward_formula(op: Op) -> Formula:
     assert op.forward is not None
     return read_forward(op.forward, len(op.signature.operands))
 
 
-@cache
+@per_op
 def partial_formula(op: Op, operand: int) -> Formula:
     """The partial derivative of an elementwise op by one operand, as a formula of the result and the operands."""
     return read_partial(op.partials[operand], len(op.signature.operands))
 
 
-@cache
+@per_op
 def rule_reads(op: Op, operands: tuple[int, ...]) -> frozenset[int | str]:
     """The operands, and "result", whose values the partials by `operands` read."""
     return frozenset().union(*(partial_formula(op, k).reads() for k in operands))
@@ -45,7 +48,7 @@ def _operands(op: Op) -> str:
 # ---- on floats -------------------------------------------------------------------------------------------------------
 
 
-@cache
+@per_op
 def scalar_function(op: Op) -> Callable[..., Any]:
     """The op on Python floats; never raises, IEEE results."""
     if op.forward is None:
@@ -64,7 +67,7 @@ def fast_by_name(name: str) -> Callable[..., Any]:
     return scalars.FAST.get(name) or scalar_function(OPS[name])
 
 
-@cache
+@per_op
 def scalar_partial(op: Op, operand: int) -> Callable[..., Any]:
     """The partial by one operand on floats: `(y, *operands) -> partial`."""
     source = FormulaSource(arrays=False)
@@ -76,7 +79,7 @@ def strict(g: float, product: float) -> float:
     return 0.0 if g == 0.0 else product
 
 
-@cache
+@per_op
 def scalar_pull(op: Op, operands: tuple[int, ...], repairs: bool) -> Callable[..., Any]:
     """The pullback on floats, `(g, y, x0, x1) -> cotangent`, or the list of them for more than one active operand.
 
@@ -108,7 +111,7 @@ def strict_tangent(t: float, partial: float) -> float:
     return 0.0 if t == 0.0 or partial == 0.0 else t * partial
 
 
-@cache
+@per_op
 def scalar_push(op: Op, operands: tuple[int, ...], repairs: bool = False) -> Callable[..., float]:
     """The pushforward on floats, `(y, x0, x1, t0, t1) -> tangent`, with a tangent for each active operand.
 
@@ -143,7 +146,7 @@ def _array_by_name(backend: Backend) -> Callable[[str], Any]:
     return lambda name: backend.where if name == "where" else array_function(backend, OPS[name])
 
 
-@cache
+@per_op
 def array_function(backend: Backend, op: Op) -> Callable[..., Any]:
     """The op on arrays of the backend (and scalars among them)."""
     if op.name == "strict_mul":
@@ -160,7 +163,7 @@ def array_function(backend: Backend, op: Op) -> Callable[..., Any]:
     return in_chunks(backend, function)
 
 
-@cache
+@per_op
 def array_partial(backend: Backend, op: Op, operand: int) -> Callable[..., Any]:
     """The partial by one operand on arrays: `(y, *operands) -> partial`. One that is 1 where a condition holds and 0
     elsewhere comes as bools, which have no float type to convert to or from."""
@@ -174,14 +177,14 @@ def _is_mask(partial: Formula) -> bool:
     return partial.kind == "where" and is_number(partial.arguments[1], 1.0) and is_number(partial.arguments[2], 0.0)
 
 
-@cache
+@per_op
 def is_bounded(op: Op, operand: int) -> bool:
     """Whether the partial by an operand is finite wherever it is: a number, or 1 or 0."""
     partial = partial_formula(op, operand)
     return partial.kind == "number" or _is_mask(partial)
 
 
-@cache
+@per_op
 def array_pull(backend: Backend, op: Op, operand: int, repairs: bool, summed: bool) -> Callable[..., Any]:
     """The pullback on arrays by one operand, `(g, y, *operands) -> cotangent`, not yet summed to the operand's shape;
     where it is `summed`, for a scalar operand, the sum of all of it.
@@ -212,7 +215,7 @@ def array_pull(backend: Backend, op: Op, operand: int, repairs: bool, summed: bo
     return in_chunks(backend, pull, summed)
 
 
-@cache
+@per_op
 def array_push(backend: Backend, op: Op, operand: int) -> Callable[..., Any]:
     """The share of one operand's tangent in that of the result, `(t, y, *operands) -> tangent`, as broadcasting leaves it."""
     partial = partial_formula(op, operand)

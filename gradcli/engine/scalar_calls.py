@@ -7,14 +7,13 @@ products that aren't finite, and traces that mix go to `apply`. Hot expressions 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any, NamedTuple
 
 from ..ops.formula import Formula
 from ..ops.op import Op
 from .apply import apply
 from .formula_source import REFUSED, STRICT, FormulaSource
-from .formulas import fast_by_name, forward_formula
+from .formulas import fast_by_name, forward_formula, per_op
 from .run import Run
 from .tape import STRIDE, Site
 
@@ -73,7 +72,7 @@ def call_lines(
     ]
 
 
-@cache
+@per_op
 def _caller(op: Op, traced: tuple[bool, ...]) -> Callable[..., Any]:
     """`(run, site, active, *values)`: the op on floats, traced where `traced` says so."""
     names: dict[str, Any] = {"apply": apply}
