@@ -28,9 +28,21 @@ from ..engine.modules import named_variables
 from ..engine.run import Run
 from ..engine.tape import primal
 from ..engine.tracing import dump
-from ..engine.values import FRAME_HEAD, UNSET, Function, Variable, describe, leaves, map_structure, plain, read
+from ..engine.values import (
+    FRAME_HEAD,
+    UNSET,
+    Namespace,
+    Tape,
+    Variable,
+    describe,
+    is_callable,
+    leaves,
+    map_structure,
+    plain,
+    read,
+    show,
+)
 from ..lang import program
-from ..ops.op import Op
 from .evaluation import Evaluation, Options
 from .forward import ForwardRuns, chosen_mode
 
@@ -112,7 +124,7 @@ def constant(text: str, name: str) -> Any:
         run = Run(Options(max_steps=1000, max_memory=2**30).settings, {})
         frame = execute(compile_program(run.settings, node), run)
         value = plain(_result_values(node, run, frame)["result"])
-        if isinstance(value, Function | Op):
+        if is_callable(value):
             raise GradcliError(
                 Diagnostic("E005", f"the value given for `{name}` is {describe(value)}", help="give a number or a list")
             )
@@ -298,6 +310,8 @@ def _host(host: Any, value: Any) -> Any:
         return [_host(host, v) for v in value]
     if isinstance(value, dict):
         return {k: _host(host, v) for k, v in value.items()}
+    if is_callable(value) or type(value) in (Tape, Namespace):
+        return show(value)  # what has no value outside the program
     return host(value)
 
 

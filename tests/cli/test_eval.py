@@ -275,3 +275,13 @@ def test_a_seed_is_not_negative(gradcli: Run) -> None:
 
 def test_an_unknown_target_lists_each_name_once(gradcli: Run) -> None:
     assert "its names are `y`, `x`\n" in gradcli("eval", "-e", "var x = 1.0; y = x", "--of", "quantity").err
+
+
+def test_an_output_that_is_a_function(gradcli: Run) -> None:
+    source = "fn f(x) = x**2; g = grad(f); output f, g, [sin]"
+    outputs = evaluate(gradcli, "-e", source)["outputs"]
+    assert [outputs[name]["value"] for name in outputs] == [
+        "<the function `f`>",
+        "<the function `grad(f)`>",
+        ["<the function `sin`>"],
+    ]
