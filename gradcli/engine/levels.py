@@ -18,7 +18,7 @@ from .recorded_sweep import RecordedSweep
 from .reverse import sweep
 from .run import Run
 from .tape import STRIDE, Leaf, Site, Trace, Traced, blank, reachable
-from .values import Function, List, Variable, leaves, map_structure, read
+from .values import UNSET, Function, List, Variable, leaves, map_structure, read
 from .windows import Window
 
 _numbers = itertools.count(1)  # of levels: what is opened later is higher, and nothing that ended is met again
@@ -165,12 +165,12 @@ def _numbers_seen(function: Any, arguments: list[Any]) -> set[int] | None:
     if type(function) is not Function:
         return None
     numbers: set[int] = set()
-    for value in (*[cell[0] for cell in function.cells], *arguments):
+    for value in (*[cell[0] for cell in function.cells], *function.defaults, *arguments):
         if type(value) is Variable:
             numbers.add(value.number)
         elif type(value) is tuple:
             numbers.add(value[1])
-        elif not (is_scalar(value) or hasattr(value, "dtype")):
+        elif not (is_scalar(value) or hasattr(value, "dtype") or value is UNSET):
             return None
     return numbers
 
