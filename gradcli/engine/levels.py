@@ -61,7 +61,7 @@ class Recording:
         self.origin: Leaf | None = None  # of the inputs that come from nowhere
         self.inputs: list[Traced | None] = []
         self._taken: set[int] | None = None
-        self._seen = None if seen is None else (seen, [a for k, a in enumerate(arguments) if k not in wrt])
+        self._seen = None if seen is None else (seen, arguments, wrt)
         arguments = arguments.copy()
         for k in wrt:
             argument = arguments[k]
@@ -90,7 +90,6 @@ class Recording:
             if self._seen is not None:
                 self._taken, self._seen = _numbers_seen(*self._seen), None
             if self._taken is not None and value[1] not in self._taken:
-                self._taken.add(value[1])
                 self._passes_on = True
                 self.inputs.append(value)  # it comes into the function by this argument alone
                 return value
@@ -159,12 +158,14 @@ class Recording:
         return any(s.roots < order or any(earlier.first < since for earlier in s.earlier) for s in segments)
 
 
-def _numbers_seen(function: Any, arguments: list[Any]) -> set[int] | None:
-    """The numbers of the traced values that a function of the program captured or is given; None where it gets what may
-    hold others: functions, lists, modules."""
+def _numbers_seen(function: Any, arguments: list[Any], wrt: list[int]) -> set[int] | None:
+    """The numbers of the traced values that a function of the program captured, is given beside the arguments at `wrt`, or
+    is given twice; None where it gets what may hold others: functions, lists, modules."""
     if type(function) is not Function:
         return None
-    numbers: set[int] = set()
+    chosen = [v[1] for k in wrt for v in map(read, leaves(arguments[k])) if type(v) is tuple]
+    numbers = set() if len(set(chosen)) == len(chosen) else set(chosen)
+    arguments = [argument for k, argument in enumerate(arguments) if k not in wrt]
     for value in (*[cell[0] for cell in function.cells], *function.defaults, *arguments):
         if type(value) is Variable:
             numbers.add(value.number)
