@@ -275,6 +275,10 @@ def is_scalar(value: Any) -> bool:
 
 def broadcast_shapes(shapes: list[tuple[int, ...]]) -> tuple[int, ...] | None:
     """The shape that the shapes broadcast to, or None where they don't."""
+    if len(shapes) == 2:
+        long, short = shapes if len(shapes[0]) >= len(shapes[1]) else reversed(shapes)
+        if long[len(long) - len(short) :] == short:
+            return long
     result: list[int] = [1] * max(map(len, shapes), default=0)
     for shape in shapes:
         offset = len(result) - len(shape)
