@@ -37,6 +37,9 @@ def main() -> int:
         command = [sys.executable, "-m", "benchmarks", *sys.argv[1:]]
         os.execve(sys.executable, command, os.environ | ONE_THREAD)
 
+    from gradcli.engine.backends import CPU
+
+    _ = CPU.xp  # NumPy as gradcli loads it, for all that use it here: with the same memory and the same kernels
     from .runner import run, show
 
     outcomes = []

@@ -121,10 +121,12 @@ WORKLOADS = [
             Contender("jax (jit)", _jax),
             Contender("torch", _torch),
             Contender("autograd", _autograd),
+            tools.function(PROGRAM, {"x": X, "c": C}),
         ],
         [
             Goal("gradcli / by hand", "", 1.4, ratio("gradcli", "NumPy in pieces, by hand")),
             Goal("gradcli / jax", "", 1.0, ratio("gradcli", "jax (jit)")),
+            tools.CHEAP,
         ],
     ),
 ]

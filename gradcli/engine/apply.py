@@ -206,9 +206,9 @@ def elementwise(run: Run, site: Site, primals: list[Any]) -> Any:
     kinds = {type(p) for p in primals}
     if Lanes in kinds:
         return Lanes(elementwise(run, site, [with_rows(p) for p in primals]))
-    if kinds <= _INTEGERS and op.integers == "keep":
-        return _integers(run, site, op, primals)
     if kinds <= _SCALARS:
+        if op.integers == "keep" and kinds <= _INTEGERS:
+            return _integers(run, site, op, primals)
         if op.integers == "bool":
             return scalar_function(op)(*primals)
         return run.real(scalar_function(op)(*map(float, primals)))
@@ -219,7 +219,7 @@ def elementwise(run: Run, site: Site, primals: list[Any]) -> Any:
             _fail_broadcast(run, site, primals)
         if count(shape) >= LARGE:
             run.verify_allocation(8 * count(shape), f"an array of shape {show_shape(shape)}", site.span)
-    if op.integers == "keep" and all(map(_is_integer, primals)):
+    if op.integers == "keep" and float not in kinds and all(map(_is_integer, primals)):
         return _integer_arrays(run, site, op, primals)
     if run.settings.dtype == "float32" and op.integers == "float":
         primals = [run.backend.xp.asarray(p, "float32") if _is_integer(p) else p for p in primals]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import math
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -134,11 +135,60 @@ def ieee() -> Iterator[None]:
 
 @cache
 def _module(name: str) -> Any:
-    module = importlib.import_module(name)
-    if name == "numpy":
-        module.seterr(all="ignore")  # until `ieee` restores it
-        _keep_freed_memory()
+    if name != "numpy":
+        return importlib.import_module(name)
+    with _blas_for_this_core():
+        module = importlib.import_module(name)
+    module.seterr(all="ignore")  # until `ieee` restores it
+    _keep_freed_memory()
     return module
+
+
+_CORE = "OPENBLAS_CORETYPE"
+_AVX512 = frozenset(("avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"))  # what OpenBLAS's kernels need
+
+
+@contextmanager
+def _blas_for_this_core() -> Iterator[None]:
+    """Tells the OpenBLAS in NumPy's wheels what kernels to use where it guesses wrong; it reads that once, when it is loaded.
+
+    It doesn't know AMD's newer cores, and multiplies matrices at half their speed. The choice of the user, and any other
+    BLAS, are left alone. Where NumPy is loaded before gradcli is, nothing can be done.
+    """
+    core = "" if _CORE in os.environ or "numpy" in sys.modules else blas_core(_processor())
+    if not core or not _has_openblas():
+        yield
+        return
+    os.environ[_CORE] = core
+    try:
+        yield
+    finally:
+        del os.environ[_CORE]  # other processes may have another OpenBLAS
+
+
+def blas_core(processor: str) -> str:
+    """OpenBLAS's name of the kernels for a processor, as /proc/cpuinfo describes it; "" where its own guess is right."""
+    facts = dict(line.split(":", 1) for line in processor.splitlines() if ":" in line)
+    words = {key.strip(): value.split() for key, value in facts.items()}
+    unknown = words.get("vendor_id") == ["AuthenticAMD"] and set(words.get("flags", [])) >= _AVX512
+    return "SkylakeX" if unknown else ""
+
+
+def _processor() -> str:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+            return file.read(8192).partition("\n\n")[0]
+    except OSError:
+        return ""  # not Linux
+
+
+def _has_openblas() -> bool:
+    """Whether NumPy is a wheel that has its OpenBLAS beside it."""
+    from importlib.util import find_spec
+
+    spec = find_spec("numpy")
+    folder = os.path.join(os.path.dirname(os.path.dirname(spec.origin or "")), "numpy.libs") if spec is not None else ""
+    return os.path.isdir(folder) and any("openblas" in name for name in os.listdir(folder))
 
 
 def _keep_freed_memory() -> None:
@@ -225,6 +275,10 @@ def is_scalar(value: Any) -> bool:
 
 def broadcast_shapes(shapes: list[tuple[int, ...]]) -> tuple[int, ...] | None:
     """The shape that the shapes broadcast to, or None where they don't."""
+    if len(shapes) == 2:
+        long, short = shapes if len(shapes[0]) >= len(shapes[1]) else reversed(shapes)
+        if long[len(long) - len(short) :] == short:
+            return long
     result: list[int] = [1] * max(map(len, shapes), default=0)
     for shape in shapes:
         offset = len(result) - len(shape)

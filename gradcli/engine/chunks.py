@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from typing import Any
 
 from .backends import Backend
 
 
-def in_chunks(backend: Backend, function: Callable[..., Any], summed: bool = False) -> Callable[..., Any]:
-    """An elementwise function of several steps, taken through large arrays piece by piece; `summed`: a sum over one.
+def in_chunks(
+    backend: Backend, function: Callable[..., Any], summed: bool = False, writes: bool = False
+) -> Callable[..., Any]:
+    """An elementwise function of several steps, taken through large arrays piece by piece; `summed`: a sum over one;
+    `writes`: one that takes an array `out` for its result.
 
     The steps' intermediate results then stay in the cache: a pass over memory costs more than most operations do.
     """
@@ -38,19 +40,22 @@ def in_chunks(backend: Backend, function: Callable[..., Any], summed: bool = Fal
         if not pieces:
             return added(function(*operands), onto)
         size = flat[pieces[0]].size
-        parts = (function(*_piece(flat, pieces, start, start + chunk)) for start in range(0, size, chunk))
+        starts = range(0, size, chunk)
         if summed:
-            return sum(parts)
-        first = next(parts)
+            return sum(function(*_piece(flat, pieces, start, start + chunk)) for start in starts)
+        first = function(*_piece(flat, pieces, 0, chunk))
         buffer = into if onto is None else onto
         fits = buffer is not None and buffer.dtype == first.dtype and buffer.flags.c_contiguous
         result = buffer.reshape(-1) if fits else xp.empty(size, first.dtype)
         adds = fits and onto is not None
-        for start, part in zip(range(0, size, chunk), itertools.chain((first,), parts), strict=True):
+        for start in starts:
+            part, place = _piece(flat, pieces, start, start + chunk), result[start : start + chunk]
             if adds:
-                result[start : start + chunk] += part
+                place += function(*part) if start else first
+            elif writes and start:
+                function(*part, out=place)
             else:
-                result[start : start + chunk] = part
+                place[...] = function(*part) if start else first
         result = result.reshape(shape)
         return result if adds else added(result, onto)
 

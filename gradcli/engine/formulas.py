@@ -203,16 +203,28 @@ def array_pull(backend: Backend, op: Op, operand: int, repairs: bool, summed: bo
     if _is_mask(partial) and not (repairs or summed):
         return lambda g, y, *operands, into=None, onto=None: added(xp.multiply(g, function(y, *operands), out=into), onto)
 
-    def pull(g: Any, y: Any, *operands: Any) -> Any:
+    def pull(g: Any, y: Any, *operands: Any, out: Any = None) -> Any:
         partial = function(y, *operands)
         if is_complex(partial):
             partial = partial.conjugate()
         if summed and not repairs and getattr(g, "ndim", 0) == 1 and getattr(partial, "shape", ()) == g.shape:
             return xp.dot(g, partial)  # without an array for the products
-        product = strict_product(xp, g, partial) if repairs else g * partial
+        product = strict_product(xp, g, partial) if repairs else g * partial if out is None else xp.multiply(g, partial, out=out)
         return product.sum() if summed and hasattr(product, "sum") else product
 
-    return in_chunks(backend, pull, summed)
+    chunked = in_chunks(backend, pull, summed, writes=not (repairs or summed))
+    if repairs or summed or partial.kind not in ("operand", "result"):
+        return chunked
+
+    def pull_once(g: Any, y: Any, *operands: Any, into: Any = None, onto: Any = None) -> Any:
+        """The same for one product, which needs no pieces."""
+        if onto is not None:
+            return chunked(g, y, *operands, onto=onto)
+        factor = function(y, *operands)
+        fits = into is not None and not is_complex(factor) and getattr(factor, "dtype", into.dtype) == into.dtype
+        return pull(g, y, *operands, out=into if fits else None)
+
+    return pull_once
 
 
 @per_op
