@@ -26,12 +26,19 @@ def number_of(source: Any) -> int | None:
     return source[1] if type(source) is tuple else None
 
 
+def read_target(target: Any) -> Any:
+    """A target's value. A variable is one whatever watches it now: the tape that is asked may have watched it."""
+    value = read(target)
+    if type(target) is Variable and target.number and primal(value) is value:
+        return target.leaf
+    return value
+
+
 def verify_target(run: Run, target: Any, span: Span | None, real: bool = True) -> list[Traced]:
     """The traced values in a target. Raises GradcliError (E314) for what has no gradient at all: with `real` complex
     numbers are among these."""
     traced = []
-    for value in leaves(target):
-        value = read(value)
+    for value in map(read_target, leaves(target)):
         inner = primal(value)
         if is_callable(inner):
             what = describe(inner) if type(inner) is Instance else "a function"
@@ -78,7 +85,7 @@ def seeds_for(run: Run, traced: list[Traced], target: Any, seed: Any, site: Site
         return [(t, ones_like(run, t)) for t in traced]
     seeds = []
     for value, cotangent in beside(run, target, seed, site):
-        value, cotangent = read(value), read(cotangent)
+        value, cotangent = read_target(value), read(cotangent)
         if type(cotangent) is List:
             cotangent = plain_array(run, cotangent, lambda m, h: run.fail("E314", m, site.span, help=h))
         inner = primal(cotangent)

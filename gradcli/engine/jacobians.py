@@ -14,7 +14,7 @@ from ..diagnostics import Span
 from ..ops import OPS
 from .apply import apply
 from .backends import count, dtype_name, is_complex, shape_of
-from .derivatives import differentiable, grad, gradients, note_unconnected, ones_like, verify_target, zeros_like
+from .derivatives import differentiable, grad, gradients, note_unconnected, ones_like, read_target, verify_target, zeros_like
 from .run import Run
 from .tape import Site, Traced, primal
 from .unregistered import request
@@ -132,7 +132,7 @@ def jacobian(run: Run, site: Site, operands: list[Any], options: dict[str, Any],
 def batch_jacobian(run: Run, site: Site, operands: list[Any], options: dict[str, Any], window: Window | None = None) -> Any:
     """`batch_jacobian(target, source)`: the Jacobian of each row of the target by the same row of the source, of shape
     (batch,) + target.shape[1:] + source.shape[1:]. Rows that mix are summed over, as in TensorFlow."""
-    target, source = (read(operand) for operand in operands)
+    target, source = read_target(operands[0]), read(operands[1])
     shape, inner = shape_of(primal(target)), shape_of(primal(source))
     verify_batch(run, shape, inner, site)
     traced = verify_target(run, target, site.span)
