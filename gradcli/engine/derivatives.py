@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..diagnostics import Span
-from .apply import plain_array, to_array
+from ..ops import OPS
+from .apply import apply, plain_array, to_array
 from .backends import is_complex, is_inexact, shape_of
 from .lanes import Lanes
 from .reverse import sweep
@@ -15,6 +16,9 @@ from .tape import STRIDE, Site, Traced, primal, reachable
 from .unregistered import request
 from .values import Instance, List, Variable, describe, is_callable, leaves, map_structure, read, show_shape
 from .windows import Window, inputs_of
+
+ADD = OPS["add"]
+
 
 # ---- targets and sources ---------------------------------------------------------------------------------------------
 
@@ -82,7 +86,7 @@ def zeros_like(run: Run, value: Any) -> Any:
 
 def seeds_for(run: Run, traced: list[Traced], target: Any, seed: Any, site: Site) -> list[tuple[Traced, Any]]:
     if seed is None:
-        return [(t, ones_like(run, t)) for t in traced]
+        return _merged(run, site, [(t, ones_like(run, t)) for t in traced])
     seeds = []
     for value, cotangent in beside(run, target, seed, site):
         value, cotangent = read_target(value), read(cotangent)
@@ -94,7 +98,19 @@ def seeds_for(run: Run, traced: list[Traced], target: Any, seed: Any, site: Site
             run.fail("E314", f"the seed has shape {theirs}, the target {ours}", site.span, help="they must be equal")
         if type(value) is tuple:
             seeds.append((value, cotangent if is_inexact(inner) else _as_float(run, inner)))
-    return seeds
+    return _merged(run, site, seeds)
+
+
+def _merged(run: Run, site: Site, seeds: list[tuple[Traced, Any]]) -> list[tuple[Traced, Any]]:
+    """Targets and their cotangents, each target once."""
+    if len(seeds) < 2:
+        return seeds
+    merged: dict[int, tuple[Traced, Any]] = {}
+    for target, cotangent in seeds:
+        if target[1] in merged:
+            cotangent = apply(run, site.derived(ADD), (merged[target[1]][1], cotangent))
+        merged[target[1]] = (target, cotangent)
+    return list(merged.values())
 
 
 def beside(run: Run, target: Any, seed: Any, site: Site, given: str = "seed", of: str = "target") -> Iterator[tuple[Any, Any]]:
@@ -197,7 +213,7 @@ def jvp(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> A
         for g, (source, v) in zip(cotangents, pairs, strict=True):
             tangent_of_source = direction(run, source, v, site)
             seeds += seeds_for(run, [g], g, tangent_of_source, site) if type(g) is tuple else []
-        (result,) = gradients(run, seeds, [u], recorded=True)
+        (result,) = gradients(run, _merged(run, site, seeds), [u], recorded=True)
         return zeros_like(run, value) if result is None else result
 
     return map_structure(tangent, target)

@@ -52,8 +52,9 @@ from .programs import evaluate, executed, failure, outputs, warnings
             "var x = 2.0; tape t (watch_variables = false) { y = x**2; watch y, x; z = y * x }; r = t.gradient(z, [x, y])",
             [4.0, 2.0],
         ),
-        # a tape answers for what it watched, watched or not by now
+        # a tape answers for what it watched, watched or not by now; the same target twice counts twice
         ("const c = 3.0; tape t { watch c; y = c**2 }; r = t.gradient([y, c], c)", 7.0),
+        ("var x = [1.0, 2.0]; tape t { y = x**2 }; r = t.gradient([y, x, y], x)", [5.0, 9.0]),
         ("var x = 2.0; for i in range(3) { tape t { y = x**i; if i == 1 { break } } }; r = t.gradient(y, x)", 1.0),
     ],
 )  # fmt: skip
