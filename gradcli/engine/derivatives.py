@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from ..diagnostics import Span
@@ -174,6 +175,21 @@ def note_unconnected(run: Run, target: Any, source: Any, span: Span, window: Win
     run.unconnected.append(Unconnected(target, source, span, window or run.trace.main))
 
 
+@contextmanager
+def seeing_itself(run: Run) -> Iterator[Window]:
+    """The tape for what differentiates its own derivatives: the main tape; in a pause a view of it that records on."""
+    trace = run.trace
+    if trace.main.recording:
+        yield trace.main
+        return
+    view = trace.main.view()
+    trace.open(view)
+    try:
+        yield view
+    finally:
+        trace.close(view)
+
+
 def detach(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> Any:
     """The value without its history."""
 
@@ -202,21 +218,22 @@ def jvp(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> A
     pairs = list(beside(run, sources, v, site, "vector", "source"))
     flat = [source for source, _ in pairs]
 
-    def tangent(value: Any) -> Any:
+    def tangent(value: Any, window: Window) -> Any:
         value = read(value)
         traced = verify_target(run, value, site.span)
         if not traced:
             return zeros_like(run, value)
         u = run.trace.leaf(zeros_like(run, value))
-        cotangents = gradients(run, [(traced[0], u)], flat, recorded=True)
+        cotangents = gradients(run, [(traced[0], u)], flat, recorded=True, window=window)
         seeds = []
         for g, (source, v) in zip(cotangents, pairs, strict=True):
             tangent_of_source = direction(run, source, v, site)
             seeds += seeds_for(run, [g], g, tangent_of_source, site) if type(g) is tuple else []
-        (result,) = gradients(run, _merged(run, site, seeds), [u], recorded=True)
+        (result,) = gradients(run, _merged(run, site, seeds), [u], recorded=True, window=window)
         return zeros_like(run, value) if result is None else result
 
-    return map_structure(tangent, target)
+    with seeing_itself(run) as window:
+        return map_structure(lambda value: tangent(value, window), target)
 
 
 def direction(run: Run, source: Any, direction: Any, site: Site) -> Any:
@@ -232,11 +249,12 @@ def direction(run: Run, source: Any, direction: Any, site: Site) -> Any:
 def hvp(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> Any:
     """`hvp(target, source, v)`: the Hessian times `v`, as the gradient of <gradient, v>."""
     target, source, v = operands
-    first = grad(run, site, [target, source], {"unconnected": "none", "seed": None})
-    if first is None:
-        return None
-    second = grad(run, site, [first, source], {"unconnected": "zero", "seed": v}) if type(first) is tuple else None
-    return zeros_like(run, source) if second is None else second
+    with seeing_itself(run) as window:
+        first = grad(run, site, [target, source], {"unconnected": "none", "seed": None}, window)
+        if first is None:
+            return None
+        second = grad(run, site, [first, source], {"unconnected": "zero", "seed": v}, window) if type(first) is tuple else None
+        return zeros_like(run, source) if second is None else second
 
 
 def contains_derivative(run: Run, traced: list[Traced]) -> bool:

@@ -44,6 +44,12 @@ class Window:
         self.recording = False
         self.spent = False  # whether a gradient was asked for
 
+    def view(self) -> Window:
+        """A window that sees what this one does, until one of them records on."""
+        view = Window(self.trace, self.name, self.automatic)
+        view.ranges, view.watch, view.late = self.ranges.copy(), self.watch, self.late
+        return view
+
     # ---- what it covers ----------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
