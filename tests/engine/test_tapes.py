@@ -58,7 +58,7 @@ from .programs import evaluate, executed, failure, outputs, warnings
         # what differentiates its own derivatives sees them in a pause, too
         ("var x = 2.0; y = x**3; pause { r = [hessian(y, x), hvp(y, x, 1.0), jvp(y, x, 1.0), grad(y, x)] }", [12.0] * 4),
         ("var x = 2.0; pause { tape t { y = x**3; h = hessian(y, x) } }; r = [t.gradient(y, x), grad(y, x)]", [12.0, None]),
-        ("var x = 2.0; y = x**4; pause { tape t { h = hessian(y, x) }; d = grad(h, x) }; r = [t.gradient(h, x), d]", [48.0, None]),
+        ("var x = 2.0; y = x**4; pause { tape t { h = hessian(y, x) } }; r = [t.gradient(h, x), grad(h, x)]", [48.0, None]),
         ("var x = 2.0; for i in range(3) { tape t { y = x**i; if i == 1 { break } } }; r = t.gradient(y, x)", 1.0),
     ],
 )  # fmt: skip
