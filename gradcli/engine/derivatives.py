@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from ..diagnostics import Span
-from .apply import plain_array, to_array
+from ..ops import OPS
+from .apply import apply, plain_array, to_array
 from .backends import is_complex, is_inexact, shape_of
 from .lanes import Lanes
 from .reverse import sweep
@@ -15,6 +17,9 @@ from .tape import STRIDE, Site, Traced, primal, reachable
 from .unregistered import request
 from .values import Instance, List, Variable, describe, is_callable, leaves, map_structure, read, show_shape
 from .windows import Window, inputs_of
+
+ADD = OPS["add"]
+
 
 # ---- targets and sources ---------------------------------------------------------------------------------------------
 
@@ -26,12 +31,19 @@ def number_of(source: Any) -> int | None:
     return source[1] if type(source) is tuple else None
 
 
+def read_target(target: Any) -> Any:
+    """A target's value. A variable is one whatever watches it now: the tape that is asked may have watched it."""
+    value = read(target)
+    if type(target) is Variable and target.number and primal(value) is value:
+        return target.leaf
+    return value
+
+
 def verify_target(run: Run, target: Any, span: Span | None, real: bool = True) -> list[Traced]:
     """The traced values in a target. Raises GradcliError (E314) for what has no gradient at all: with `real` complex
     numbers are among these."""
     traced = []
-    for value in leaves(target):
-        value = read(value)
+    for value in map(read_target, leaves(target)):
         inner = primal(value)
         if is_callable(inner):
             what = describe(inner) if type(inner) is Instance else "a function"
@@ -75,10 +87,10 @@ def zeros_like(run: Run, value: Any) -> Any:
 
 def seeds_for(run: Run, traced: list[Traced], target: Any, seed: Any, site: Site) -> list[tuple[Traced, Any]]:
     if seed is None:
-        return [(t, ones_like(run, t)) for t in traced]
+        return _merged(run, site, [(t, ones_like(run, t)) for t in traced])
     seeds = []
     for value, cotangent in beside(run, target, seed, site):
-        value, cotangent = read(value), read(cotangent)
+        value, cotangent = read_target(value), read(cotangent)
         if type(cotangent) is List:
             cotangent = plain_array(run, cotangent, lambda m, h: run.fail("E314", m, site.span, help=h))
         inner = primal(cotangent)
@@ -87,7 +99,19 @@ def seeds_for(run: Run, traced: list[Traced], target: Any, seed: Any, site: Site
             run.fail("E314", f"the seed has shape {theirs}, the target {ours}", site.span, help="they must be equal")
         if type(value) is tuple:
             seeds.append((value, cotangent if is_inexact(inner) else _as_float(run, inner)))
-    return seeds
+    return _merged(run, site, seeds)
+
+
+def _merged(run: Run, site: Site, seeds: list[tuple[Traced, Any]]) -> list[tuple[Traced, Any]]:
+    """Targets and their cotangents, each target once."""
+    if len(seeds) < 2:
+        return seeds
+    merged: dict[int, tuple[Traced, Any]] = {}
+    for target, cotangent in seeds:
+        if target[1] in merged:
+            cotangent = apply(run, site.derived(ADD), (merged[target[1]][1], cotangent))
+        merged[target[1]] = (target, cotangent)
+    return list(merged.values())
 
 
 def beside(run: Run, target: Any, seed: Any, site: Site, given: str = "seed", of: str = "target") -> Iterator[tuple[Any, Any]]:
@@ -151,6 +175,21 @@ def note_unconnected(run: Run, target: Any, source: Any, span: Span, window: Win
     run.unconnected.append(Unconnected(target, source, span, window or run.trace.main))
 
 
+@contextmanager
+def seeing_itself(run: Run) -> Iterator[Window]:
+    """The tape for what differentiates its own derivatives: the main tape; in a pause a view of it that records on."""
+    trace = run.trace
+    if trace.main.recording:
+        yield trace.main
+        return
+    view = trace.main.view()
+    trace.open(view)
+    try:
+        yield view
+    finally:
+        trace.close(view)
+
+
 def detach(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> Any:
     """The value without its history."""
 
@@ -179,21 +218,22 @@ def jvp(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> A
     pairs = list(beside(run, sources, v, site, "vector", "source"))
     flat = [source for source, _ in pairs]
 
-    def tangent(value: Any) -> Any:
+    def tangent(value: Any, window: Window) -> Any:
         value = read(value)
         traced = verify_target(run, value, site.span)
         if not traced:
             return zeros_like(run, value)
         u = run.trace.leaf(zeros_like(run, value))
-        cotangents = gradients(run, [(traced[0], u)], flat, recorded=True)
+        cotangents = gradients(run, [(traced[0], u)], flat, recorded=True, window=window)
         seeds = []
         for g, (source, v) in zip(cotangents, pairs, strict=True):
             tangent_of_source = direction(run, source, v, site)
             seeds += seeds_for(run, [g], g, tangent_of_source, site) if type(g) is tuple else []
-        (result,) = gradients(run, seeds, [u], recorded=True)
+        (result,) = gradients(run, _merged(run, site, seeds), [u], recorded=True, window=window)
         return zeros_like(run, value) if result is None else result
 
-    return map_structure(tangent, target)
+    with seeing_itself(run) as window:
+        return map_structure(lambda value: tangent(value, window), target)
 
 
 def direction(run: Run, source: Any, direction: Any, site: Site) -> Any:
@@ -209,11 +249,12 @@ def direction(run: Run, source: Any, direction: Any, site: Site) -> Any:
 def hvp(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> Any:
     """`hvp(target, source, v)`: the Hessian times `v`, as the gradient of <gradient, v>."""
     target, source, v = operands
-    first = grad(run, site, [target, source], {"unconnected": "none", "seed": None})
-    if first is None:
-        return None
-    second = grad(run, site, [first, source], {"unconnected": "zero", "seed": v}) if type(first) is tuple else None
-    return zeros_like(run, source) if second is None else second
+    with seeing_itself(run) as window:
+        first = grad(run, site, [target, source], {"unconnected": "none", "seed": None}, window)
+        if first is None:
+            return None
+        second = grad(run, site, [first, source], {"unconnected": "zero", "seed": v}, window) if type(first) is tuple else None
+        return zeros_like(run, source) if second is None else second
 
 
 def contains_derivative(run: Run, traced: list[Traced]) -> bool:

@@ -14,7 +14,17 @@ from ..diagnostics import Span
 from ..ops import OPS
 from .apply import apply
 from .backends import count, dtype_name, is_complex, shape_of
-from .derivatives import differentiable, grad, gradients, note_unconnected, ones_like, verify_target, zeros_like
+from .derivatives import (
+    differentiable,
+    grad,
+    gradients,
+    note_unconnected,
+    ones_like,
+    read_target,
+    seeing_itself,
+    verify_target,
+    zeros_like,
+)
 from .run import Run
 from .tape import Site, Traced, primal
 from .unregistered import request
@@ -132,7 +142,7 @@ def jacobian(run: Run, site: Site, operands: list[Any], options: dict[str, Any],
 def batch_jacobian(run: Run, site: Site, operands: list[Any], options: dict[str, Any], window: Window | None = None) -> Any:
     """`batch_jacobian(target, source)`: the Jacobian of each row of the target by the same row of the source, of shape
     (batch,) + target.shape[1:] + source.shape[1:]. Rows that mix are summed over, as in TensorFlow."""
-    target, source = (read(operand) for operand in operands)
+    target, source = read_target(operands[0]), read(operands[1])
     shape, inner = shape_of(primal(target)), shape_of(primal(source))
     verify_batch(run, shape, inner, site)
     traced = verify_target(run, target, site.span)
@@ -168,17 +178,18 @@ def hessian(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) 
     """`hessian(target, source)`: the Jacobian of the gradient; zeros where the gradient is constant."""
     target, source = operands
 
-    def second(by: Any) -> Any:
-        first = grad(run, site, [target, by], {"unconnected": "none", "seed": None})
+    def second(by: Any, window: Window) -> Any:
+        first = grad(run, site, [target, by], {"unconnected": "none", "seed": None}, window)
         if first is None:
             return None
         _verify_real(run, [by], site.span)
         _verify_fit(run, [(by, by)], "Hessian", site.span)
         traced = verify_target(run, first, site.span)
-        (found,) = blocks(run, traced[0], [by], site) if traced else [None]
+        (found,) = blocks(run, traced[0], [by], site, window) if traced else [None]
         return zero_block(run, by, by) if found is None else found
 
-    return map_structure(second, source)
+    with seeing_itself(run) as window:
+        return map_structure(lambda by: second(by, window), source)
 
 
 # ---- asked for from outside ------------------------------------------------------------------------------------------

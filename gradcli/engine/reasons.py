@@ -57,11 +57,11 @@ def find(run: Run, node: program.Program, target: Any, source: Any, name: str, w
     """The reason why `target` has no gradient with respect to `source`, both values of a run that kept everything."""
     trace = run.trace
     assert isinstance(trace, KeepingTrace)
-    kind = _of_kind(source, name)
+    number = source.number if type(source) is Variable else source[1] if type(source) is tuple else None
+    kind = _of_kind(source, name, watched=number in window.watch)
     if kind is not None:
         return kind
     called = f"`{name}`" if name else "the source"
-    number = source.number if type(source) is Variable else source[1] if type(source) is tuple else None
     if number is None:
         return Reason("constant", f"{called} is {describe(source)}, a plain value", None, "declare it with `var`, or `watch` it")
     if type(source) is tuple and number not in trace.active:
@@ -105,6 +105,9 @@ def _not_in(window: Window, reached: _Reached, source: int, targets: set[int], c
             text = f"this was computed {when} {tape} was recording"
             help = "compute it in the block of the tape"
             return Reason("not_recorded", text, site.span, help, segment.calls_to(number))
+        if number < window.late.get(source, 0):
+            text = f"this was computed before {tape} watched {called}"
+            return Reason("not_watched", text, site.span, "`watch` it first", segment.calls_to(number))
     return Reason("not_watched", f"{tape} doesn't watch what {called} is made of", None, "`watch` it in the block of the tape")
 
 
@@ -128,8 +131,8 @@ def replaced(run: Run, name: str) -> Reason:
     return Reason("replaced", text, place, f"update the variable with `{name} := …`, or give the new value another name")
 
 
-def _of_kind(source: Any, name: str) -> Reason | None:
-    """The reason that lies in what the source is, if any."""
+def _of_kind(source: Any, name: str, watched: bool) -> Reason | None:
+    """The reason that lies in what the source is, if any; one that is `watched` may have a gradient whatever it is."""
     called = f"`{name}`" if name else "the source"
     value = primal(read(source))
     where = source.span if type(source) is Variable else None
@@ -138,9 +141,9 @@ def _of_kind(source: Any, name: str) -> Reason | None:
     if not is_inexact(value):
         help = f"write `{value}.0`" if type(value) is int else "write floats, such as `2.0`"
         return Reason("integer", f"{called} is {describe(value)}, and only floats are differentiable", where, help)
-    if type(source) is Variable and source.kind == "const":
+    if type(source) is Variable and source.kind == "const" and not watched:
         return Reason("constant", f"{called} is a constant", where, f"declare it with `var {name} = …`")
-    if type(source) is Variable and source.kind == "frozen":
+    if type(source) is Variable and source.kind == "frozen" and not watched:
         return Reason("frozen", f"{called} is frozen", where, f"declare it with `var {name} = …`")
     return None
 

@@ -36,6 +36,10 @@ def sweep(
     if not wanted or not seeds:
         return {}
     window = window or run.trace.main
+    late = wanted & window.late.keys()
+    if late and len(wanted) > 1:  # what doesn't count for one of them may count for the others
+        parts = [wanted - late, *({n} for n in late)]
+        return {n: c for part in parts for n, c in sweep(run, seeds, part, recorded, window, since).items()}
     trace = window.trace
     oldest = max(min(wanted), window.first_number()) if since is None else since
     first = seeds[0][0][2]
@@ -44,17 +48,17 @@ def sweep(
     else:
         segments = reachable([target[2] for target, _ in seeds], oldest)
     marked: set[int] | None
+    outside: set[int] = set()  # sources that the window watches but didn't make: the sweep ends at them
     if since is not None:
         marked = dependents(segments, wanted)
     elif not window.sees_all():
-        marked = window.marks(segments, wanted)
+        marked, outside = window.marks(segments, wanted)
     elif trace.watched <= wanted and not trace.keeps_all:
         marked = None  # everything recorded depends on some leaf, and all leaves are wanted
     else:
         marked = dependents(segments, wanted)
     if marked is not None and isinstance(trace, KeepingTrace):
         marked &= trace.active
-    outside = set() if since is not None or window.sees_all() else {n for n in wanted if n >= 0 and not window.covers(n)}
     pass_ = (RecordedSweep if recorded else Sweep)(run, wanted, marked, outside)
     found = _pass(segments, seeds, pass_)
     # What should have been 0 · inf = 0 is nan, and stays nan: so only what ends up non-finite can need the repair.

@@ -334,6 +334,12 @@ class KeepingTrace(Trace):
         self.states: dict[int, list[tuple[Traced, Span]]] = {}  # by variable, what its states were made of, and where
         self.executed: set[int] = set()  # the statements that were, by identity
 
+    def leaf(self, primal: Any, number: int | None = None, origin: Leaf | None = None) -> Traced:
+        traced = super().leaf(primal, number, origin)
+        if origin is None:
+            self.active.add(traced[1])
+        return traced
+
     def _resume(self) -> None:
         pass  # a pause doesn't stop this trace
 

@@ -128,13 +128,14 @@ def watch(run: Run, window: Window, value: Any, span: Any) -> None:
         for item in value.values() if type(value) is dict else value:
             watch(run, window, item, span)
     elif type(value) is tuple:
-        window.watch.add(value[1])
+        window.add(value[1])
     elif type(value) is Variable:
+        known = value.number != 0
         value.watchers += 1
         value.attach(run)
         window.watched.append(value)
         if value.number:
-            window.watch.add(value.number)
+            window.add(value.number, new=not known)
     else:
         in_it = type(value) is Instance
         help = "watch its `trainable_variables`, or single ones of them" if in_it else "give it a name, and watch that"
@@ -188,19 +189,12 @@ def _watch(run: Run, window: Window, site: Site, operands: list[Any], options: d
 
 
 def _watched_variables(run: Run, window: Window, site: Site, operands: list[Any], options: dict[str, Any]) -> List:
-    return List(list(window.uses))
+    return List([variable for variable in window.uses if variable.kind in ("var", "frozen")])
 
 
 def _reset(run: Run, window: Window, site: Site, operands: list[Any], options: dict[str, Any]) -> None:
-    """Forgets what was recorded and watched; recording goes on from here, if the block is still open."""
-    recording = window.recording
     _unwatch(run, window)
-    window.ranges.clear()
-    window.watch.clear()
-    window.uses.clear()
-    window.spent = False
-    if recording:
-        window.begin()
+    window.reset()
 
 
 _MEMBERS: dict[str, tuple[Signature, Callable[..., Any]]] = {

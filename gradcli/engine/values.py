@@ -109,6 +109,11 @@ class Variable:
         else:
             self.box = state
 
+    @property
+    def leaf(self) -> Any:
+        """The present state as the leaf that it is, or was while a window watched it."""
+        return self.state, self.number, self._leaf
+
 
 class Cell(list[Any]):
     """A slot that several frames share: one item, the value."""

@@ -23,33 +23,63 @@ class Window:
 
     ranges     the numbers of the records that count: [first, end) each; the last has no end while the window records
     watch      the numbers that were watched explicitly: leaves, or values that the trace has
+    late       of these, the ones that something may have been made of before: the number of the first record that counts
     watched    the variables among these; their watch ends with the window
     automatic  whether trainable variables are watched when they are used
     uses       the variables that were used, in order of first use
     recording  whether it records now: its block is open, and not paused
     """
 
-    __slots__ = ("automatic", "name", "persistent", "ranges", "recording", "spent", "trace", "uses", "watch", "watched")
+    __slots__ = (
+        "automatic", "late", "name", "persistent", "ranges", "recording", "spent", "trace", "uses", "watch", "watched",
+    )  # fmt: skip
 
     def __init__(self, trace: Trace, name: str = "", automatic: bool = True, persistent: bool = True) -> None:
         self.trace, self.name, self.automatic, self.persistent = trace, name, automatic, persistent
         self.ranges: list[tuple[int, int | None]] = []
         self.watch: set[int] = set()
+        self.late: dict[int, int] = {}
         self.watched: list[Variable] = []
         self.uses: dict[Variable, None] = {}
         self.recording = False
         self.spent = False  # whether a gradient was asked for
 
+    def view(self) -> Window:
+        """A window that sees what this one does, until one of them records on."""
+        view = Window(self.trace, self.name, self.automatic)
+        view.ranges, view.watch, view.late = self.ranges.copy(), self.watch, self.late
+        return view
+
     # ---- what it covers ----------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
         self.recording = True
-        self.ranges.append((self.trace.number, None))
+        number = self.trace.number
+        if self.ranges and self.ranges[-1][1] == number:  # nothing was recorded in the pause
+            number = self.ranges.pop()[0]
+        self.ranges.append((number, None))
 
     def end(self) -> None:
         if self.recording:
             self.recording = False
             self.ranges[-1] = (self.ranges[-1][0], self.trace.number)
+
+    def add(self, number: int, new: bool = False) -> None:
+        """Watches a leaf or a value from now on; `new` where nothing can have been made of it yet."""
+        if not new and not self.sees_leaf(number) and self.trace.number > self.first_number():
+            self.late[number] = self.trace.number
+            self.trace.switched += 1
+        self.watch.add(number)
+
+    def reset(self) -> None:
+        """Forgets what was recorded and watched; recording goes on from here, if it did."""
+        self.ranges.clear()
+        self.watch.clear()
+        self.late.clear()
+        self.uses.clear()
+        self.spent = False
+        if self.recording:
+            self.begin()
 
     def covers(self, number: int) -> bool:
         """Whether the record `number` was made while this window was recording."""
@@ -62,21 +92,34 @@ class Window:
     def sees_all(self) -> bool:
         """Whether everything on the trace is this window's, so that there is nothing to leave out."""
         whole = len(self.ranges) == 1 and self.ranges[0] == (0, None)
-        return whole and self.automatic and self.trace.watched <= self.trace.variables | self.watch
+        return whole and self.automatic and not self.late and self.trace.watched <= self.trace.variables | self.watch
 
-    def marks(self, segments: list[Segment], wanted: set[int]) -> set[int]:
+    def marks(self, segments: list[Segment], wanted: set[int]) -> tuple[set[int], set[int]]:
         """What depends, inside this window, on the sources in `wanted`: the sources themselves, where they are this
-        window's, and the records."""
+        window's, and the records. And the sources that this window didn't make, though they may have a history.
+
+        Of a source that was watched late nothing depends that was made before, so that is asked for alone.
+        """
         seen = {n for n in self.trace.watched if self.sees_leaf(n)} | self.watch  # depends on something watched here
-        marked = wanted & seen
+        late = sorted(((since, n) for n, since in self.late.items()), reverse=True)
+        seen.difference_update(self.late)
+        marked, made = wanted & seen, set()
         for number, in0, in1 in self._records(segments):
+            while late and late[-1][0] <= number:
+                begun = late.pop()[1]
+                seen.add(begun)
+                marked.update(wanted & {begun})
             inputs = inputs_of(in0, in1)
             if seen.isdisjoint(inputs):
                 continue
             seen.add(number)
-            if number in wanted or not marked.isdisjoint(inputs):
+            if number in wanted:
+                made.add(number)
                 marked.add(number)
-        return marked
+            elif not marked.isdisjoint(inputs):
+                marked.add(number)
+        marked.update(wanted & {n for _, n in late})
+        return marked, {n for n in wanted if n >= 0 and n not in made}
 
     def _records(self, segments: list[Segment]) -> Iterator[tuple[int, Any, int | None]]:
         """The records that count, in execution order: number and inputs."""

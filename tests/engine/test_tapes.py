@@ -45,6 +45,20 @@ from .programs import evaluate, executed, failure, outputs, warnings
         ("var x = 2.0; tape t (persistent = true) { y = x**2; t.reset(); z = x**3 }; r = t.gradient([y, z], x)", 12.0),
         ("var x = 2.0; fn f(a) { tape t { y = a**2 }; return t.gradient(y, a) }; r = f(x)", 4.0),
         ("var x = 2.0; fn f() { tape t { y = x**2; fn g() = t.gradient(y, x) }; return g() }; r = f()", 4.0),
+        # a watch counts from where it stands
+        ("var x = 3.0; tape t (watch_variables = false) { y = x**2; watch x; z = x**3 }; r = t.gradient([y, z], x)", 27.0),
+        ("const c = 3.0; tape a { watch c; tape b { y = c*c; watch c } }; r = [a.gradient(y, c), b.gradient(y, c)]", [6.0, None]),
+        (
+            "var x = 2.0; tape t (watch_variables = false) { y = x**2; watch y, x; z = y * x }; r = t.gradient(z, [x, y])",
+            [4.0, 2.0],
+        ),
+        # a tape answers for what it watched, watched or not by now; the same target twice counts twice
+        ("const c = 3.0; tape t { watch c; y = c**2 }; r = t.gradient([y, c], c)", 7.0),
+        ("var x = [1.0, 2.0]; tape t { y = x**2 }; r = t.gradient([y, x, y], x)", [5.0, 9.0]),
+        # what differentiates its own derivatives sees them in a pause, too
+        ("var x = 2.0; y = x**3; pause { r = [hessian(y, x), hvp(y, x, 1.0), jvp(y, x, 1.0), grad(y, x)] }", [12.0] * 4),
+        ("var x = 2.0; pause { tape t { y = x**3; h = hessian(y, x) } }; r = [t.gradient(y, x), grad(y, x)]", [12.0, None]),
+        ("var x = 2.0; y = x**4; pause { tape t { h = hessian(y, x) } }; r = [t.gradient(h, x), grad(h, x)]", [48.0, None]),
         ("var x = 2.0; for i in range(3) { tape t { y = x**i; if i == 1 { break } } }; r = t.gradient(y, x)", 1.0),
     ],
 )  # fmt: skip
@@ -63,6 +77,7 @@ def test_gradients(program: str, expected: Any) -> None:
     [
         ("var a = 1.0; var b = 2.0; var c = 3.0; tape t { y = b * a }", ["b", "a"]),
         ("var a = 1.0; var b = 2.0; tape t (watch_variables = false) { watch b; y = b * a }", ["b"]),
+        ("var a = 1.0; const c = 2.0; p = 3.0; tape t { watch c, p; y = p * c * a }", ["a"]),
         ("var a = 1.0; tape t { pause { y = a * a } }", []),
         ("var a = 1.0; tape t { y = a * a; t.reset() }", []),
     ],
@@ -100,6 +115,8 @@ def test_errors(program: str, code: str, part: str) -> None:
             "not_watched",
             4,
         ),
+        ("const c = 3.0\ntape a { watch c\ntape b { y = c*c ; watch c } }\nr = b.gradient(y, c)", "not_watched", 3),
+        ("frozen s = 3.0\ntape t { watch s ; y = 2.0 }\nr = t.gradient(y, s)", "never_read", 1),
         ("var x = 3.0\ntape t {\n    pause { y = x**2 }\n    z = y * 1.0\n}\nr = t.gradient(z, x)", "paused", 3),
         ("const x = 3\ntape t { watch x ; y = x * x }\nr = t.gradient(y, x)", "integer", 1),
         ("const c = 3.0\ntape t { y = c * 2 }\nr = t.gradient(y, c)", "constant", 1),
