@@ -12,6 +12,7 @@ from ..ops.op import BindingError, Op
 from . import builtins, indexing, modules, tapes
 from .apply import apply
 from .compiler import Closure, Compiler
+from .inlining import known_functions
 from .own_functions import with_rule
 from .run import MAX_DEPTH, Run
 from .tape import Site
@@ -64,7 +65,8 @@ def _compile_code(c: Compiler, node: program.Function) -> Code:
 
     path = function_path(node) if c.places else c.path
     parameters = {p.slot.index for p in node.parameters}
-    with c.within(declared=set(), parameters=parameters, path=path, in_module=False, in_function=True):
+    functions = known_functions(node.body, node.captures, c.functions)
+    with c.within(declared=set(), parameters=parameters, path=path, in_module=False, in_function=True, functions=functions):
         body = compile_body(c, node.body)
     return code_of(node, body)
 

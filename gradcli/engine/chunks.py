@@ -8,9 +8,7 @@ from typing import Any
 from .backends import Backend
 
 
-def in_chunks(
-    backend: Backend, function: Callable[..., Any], summed: bool = False, writes: bool = False
-) -> Callable[..., Any]:
+def in_chunks(backend: Backend, function: Callable[..., Any], summed: bool = False, writes: bool = False) -> Callable[..., Any]:
     """An elementwise function of several steps, taken through large arrays piece by piece; `summed`: a sum over one;
     `writes`: one that takes an array `out` for its result.
 

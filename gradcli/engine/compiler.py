@@ -26,6 +26,7 @@ class Compiler:
     in_module  whether it is a module's body
     fusing     whether what is compiled is part of an expression that can be one function (`fusion.py`)
     declared   the slots of the top level that are declared: assigning to one may replace a variable
+    functions  the slots of the frame being compiled that hold one function for good (`inlining.py`)
     in_function  whether what is compiled is inside a function
     asks       whether a function asks for gradients of values (`grad(y, x)`, a tape)
     parameters  the slots of the function being compiled that are its parameters
@@ -41,6 +42,7 @@ class Compiler:
         self.in_module = False
         self.declared: set[int] = set()
         self.fusing = False
+        self.functions: dict[int, program.Function] = {}
         self.in_function = self.asks = False
         self.parameters: set[int] = set()
         self.settings = settings

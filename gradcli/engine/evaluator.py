@@ -15,6 +15,7 @@ from .backends import ieee
 from .calls import own_cells
 from .compiler import Compiler
 from .declarations import declarations
+from .inlining import known_functions
 from .run import MAX_DEPTH, Run, Settings
 from .statements import Statement, compile_block
 from .values import FRAME_HEAD, UNSET, Cell, Namespace
@@ -51,6 +52,7 @@ def compile_program(
     """Compiles a program; `imports` holds the imported ones compiled already, by identity; see `Compiler` for the rest."""
     c = Compiler(settings, keeps_all, imports, prefix)
     c.places = node.has_modules or places
+    c.functions = known_functions(node.body)
     c.declared = {s.slot.index for s in declarations(node.body)}
     with collector_paused(), deep_stack():
         block = compile_block(c, node.body)

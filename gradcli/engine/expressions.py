@@ -113,13 +113,21 @@ def _apply(c: Compiler, node: program.Apply) -> Closure:
     if node.op.engine:
         return calls.compile_engine_call(c, node)
     if node.op.elementwise and not (c.slow or c.fusing):
-        found = plan(node, lambda part: compile_value(c, part))
+        found = plan(c, node, lambda part: compile_value(c, part))
         if found is not None:
             c.fusing = True  # its parts needn't be fused by themselves
             cold = _operation(c, node)
             c.fusing = False
             return fuse(found, cold, apply)
     return _operation(c, node)
+
+
+def _call(c: Compiler, node: program.Call) -> Closure:
+    cold = calls.compile_call(c, node)
+    if c.slow or c.fusing:
+        return cold
+    found = plan(c, node, lambda part: compile_value(c, part))
+    return cold if found is None else fuse(found, cold, apply)
 
 
 def _operation(c: Compiler, node: program.Apply) -> Closure:
@@ -317,7 +325,7 @@ _COMPILE: dict[type, Callable[[Compiler, Any], Closure]] = {
     program.Read: _read,
     program.Builtin: _builtin,
     program.Apply: _apply,
-    program.Call: lambda c, node: calls.compile_call(c, node),
+    program.Call: _call,
     program.MethodCall: lambda c, node: calls.compile_method_call(c, node),
     program.Member: lambda c, node: indexing.compile_member(c, node),
     program.Index: lambda c, node: indexing.compile_index(c, node),

@@ -11,12 +11,14 @@ these alone.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from ..lang import program
 from .boxes import Dual, primal
-from .compiler import Closure
+from .compiler import Closure, Compiler
 from .fused_source import MISS, Leaf, Operation, Plan, write
+from .inlining import expression_of, inlined
 from .scalars import FAST
 from .tape import Site
 from .values import FRAME_HEAD, Variable
@@ -26,14 +28,26 @@ MAX_OPS = 40
 MAX_VARIANTS = 4  # functions for different kinds of operands; an expression that needs more stays with its closures
 
 
-def plan(node: program.Apply, compile_value: Callable[[program.Expression], Closure]) -> Plan | None:
+def plan(c: Compiler, node: program.Expression, compile_value: Callable[[program.Expression], Closure]) -> Plan | None:
     """The plan of an expression; None where there is nothing to gain. `compile_value` makes the closures of what isn't
     part of it: calls, elements, conditions."""
+    inlines = not c.counts  # each statement of a function counts
+    if not (_is_fusible(node) or (inlines and inlined(node, c.functions))):
+        return None
+    if inlines:
+        with suppress(_NotPlainError):
+            found = Plan([], [])
+            _collect(node, found, None, c.functions, None, 0)
+            return found if len(found.ops) > 1 and found.leaves else None
     if not _is_fusible(node):
         return None
     found = Plan([], [])
-    _collect(node, found, compile_value, 0)
+    _collect(node, found, compile_value, {}, None, 0)
     return found if len(found.ops) > 1 and found.leaves else None
+
+
+class _NotPlainError(Exception):
+    """An expression has a part that is neither an operation on scalars nor a call that can be read as one."""
 
 
 def fuse(found: Plan, cold: Closure, single: Callable[[Any, Site, tuple[Any, ...]], Any]) -> Closure:
@@ -107,23 +121,47 @@ def _is_fusible(node: program.Expression) -> bool:
 
 
 def _collect(
-    node: program.Expression, found: Plan, compile_value: Callable[[program.Expression], Closure], depth: int
+    node: program.Expression,
+    found: Plan,
+    compile_value: Callable[[program.Expression], Closure] | None,
+    functions: dict[int, program.Function],
+    arguments: dict[int, tuple[str, Any]] | None,
+    depth: int,
 ) -> tuple[str, Any]:
-    """Lists the operations below `node`, operands first, and the leaves that they read."""
+    """Lists the operations below `node`, operands first, and the leaves that they read.
+
+    `arguments` are those of the function, by slot, whose expression the node is part of. Without `compile_value`, raises
+    _NotPlainError for what isn't an operation, a name, a number, or a call of one of the `functions`.
+    """
     if isinstance(node, program.Constant) and type(node.value) in (float, int):
         return "number", node.value
-    if _is_fusible(node) and max(len(found.ops), depth) < MAX_OPS:
+    room = max(len(found.ops), depth) < MAX_OPS
+    if _is_fusible(node) and room:
         assert isinstance(node, program.Apply)
-        operands = [_collect(operand, found, compile_value, depth + 1) for operand in node.operands if operand is not None]
+        operands = [
+            _collect(operand, found, compile_value, functions, arguments, depth + 1)
+            for operand in node.operands
+            if operand is not None
+        ]
         found.ops.append(Operation(Site(node.op, node.span), tuple(operands)))
         return "op", len(found.ops) - 1
     if isinstance(node, program.Read) and not node.checked:
+        if arguments is not None:
+            return arguments[node.slot.index]
         leaf = Leaf("cell" if node.slot.cell else "slot", node.slot.index + FRAME_HEAD)
         if leaf not in found.leaves:
             found.leaves.append(leaf)
         return "leaf", found.leaves.index(leaf)
-    found.leaves.append(Leaf("closure", compile_value(node)))
-    return "leaf", len(found.leaves) - 1
+    if compile_value is not None:
+        found.leaves.append(Leaf("closure", compile_value(node)))
+        return "leaf", len(found.leaves) - 1
+    function = inlined(node, functions) if arguments is None and room else None
+    if function is None or (value := expression_of(function)) is None:
+        raise _NotPlainError
+    assert isinstance(node, program.Call)
+    given = [_collect(a.value, found, compile_value, functions, arguments, depth + 1) for a in node.arguments]
+    inner = {p.slot.index: ref for p, ref in zip(function.parameters, given, strict=True)}
+    return _collect(value, found, compile_value, functions, inner, depth + 1)
 
 
 def _kind(value: Any) -> str:

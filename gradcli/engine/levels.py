@@ -171,9 +171,13 @@ def _numbers_seen(function: Any, arguments: list[Any], wrt: list[int]) -> set[in
             numbers.add(value.number)
         elif type(value) is tuple:
             numbers.add(value[1])
-        elif not (is_scalar(value) or hasattr(value, "dtype") or value is UNSET):
+        elif not (is_scalar(value) or hasattr(value, "dtype") or value is UNSET or _captures_nothing(value)):
             return None
     return numbers
+
+
+def _captures_nothing(value: Any) -> bool:
+    return type(value) is Function and not value.cells and all([default is UNSET for default in value.defaults])  # noqa: C419
 
 
 def perturb(run: Run, direction: Callable[[str, Any], Any], traced: bool) -> None:

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 from ..diagnostics import Span, did_you_mean
 from ..lang import program
 from .compiler import Closure, Compiler
+from .inlining import known_functions
 from .run import Run
 from .tape import primal
 from .values import FRAME_HEAD, RESULT, UNSET, Instance, List, Variable, contents, describe, read, variables
@@ -23,7 +24,10 @@ def compile_module(c: Compiler, node: program.ModuleLiteral) -> Closure:
     function = node.function
     declared = {d.slot.index for d in declarations(function.body)}
     parameters = {p.slot.index for p in function.parameters}
-    with c.within(declared=declared, parameters=parameters, path=module_path, in_module=True, in_function=True):
+    functions = known_functions(function.body, function.captures, c.functions)
+    with c.within(
+        declared=declared, parameters=parameters, path=module_path, in_module=True, in_function=True, functions=functions
+    ):
         body = compile_block(c, function.body)
     name, members = function.name, {slot.name: slot for slot in node.members}
     sizes = [(p.slot, p.span) for p in function.parameters]

@@ -1,0 +1,64 @@
+"""Which calls can be read as their function's expression: `distance(x, y)` is `sqrt(x**2 + y**2)`.
+
+A hot expression (`fusion.py`) takes such a call in as if its operations stood there. That is so for a name that nothing
+but one `fn` statement binds, and a function of one expression of its parameters alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..lang import program
+from .compiler import own_nodes
+
+
+def known_functions(
+    body: Any, captures: tuple[tuple[program.Slot, program.Slot], ...] = (), outside: dict[int, program.Function] | None = None
+) -> dict[int, program.Function]:
+    """The slots of a frame that hold one function for good: its own, and those captured from the frame `outside`."""
+    bound: dict[int, int] = {}
+    functions: dict[int, program.Function] = {}
+    for node in own_nodes(body):
+        is_definition = isinstance(node, program.Assign) and isinstance(node.value, program.FunctionLiteral)
+        if is_definition and isinstance(node.target, program.NameTarget):
+            functions[node.target.slot.index] = node.value.function
+        if not isinstance(node, program.Read):
+            for slot in _slots(node):
+                bound[slot.index] = bound.get(slot.index, 0) + 1
+    known = {k: function for k, function in functions.items() if bound[k] == 1}
+    known.update({own.index: outside[outer.index] for outer, own in captures if outside and outer.index in outside})
+    return known
+
+
+def _slots(node: Any) -> list[program.Slot]:
+    """The slots that a node itself has, other than by the nodes in it: it binds them."""
+    found: list[program.Slot] = []
+    pending = [getattr(node, name) for name in node.FIELDS if name != "span"]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, program.Slot):
+            found.append(item)
+        elif isinstance(item, tuple):
+            pending.extend(item)
+    return found
+
+
+def inlined(node: program.Expression, known: dict[int, program.Function]) -> program.Function | None:
+    """The function whose expression a call can be read as; None for any other node."""
+    if not isinstance(node, program.Call) or not isinstance(node.callee, program.Read) or node.callee.checked:
+        return None
+    function = known.get(node.callee.slot.index)
+    if function is None or function.rule is not None or function.opaque or function.captures or function.self_slot is not None:
+        return None
+    if len(node.arguments) != len(function.parameters) or any(argument.keyword for argument in node.arguments):
+        return None
+    if len(function.body) != 1 or not isinstance(function.body[0], program.Return):
+        return None
+    return function
+
+
+def expression_of(function: program.Function) -> program.Expression | None:
+    """What a function of one expression returns."""
+    statement = function.body[0]
+    assert isinstance(statement, program.Return)
+    return statement.value
