@@ -333,6 +333,8 @@ def _compile_transform(c: Compiler, node: program.Apply) -> Closure:
 def compile_method_call(c: Compiler, node: program.MethodCall) -> Callable[..., Any]:
     from .expressions import compile_expression
 
+    if c.in_function and (node.name in tapes.REQUESTS or (node.op is not None and builtins.asks_of_values(node.op))):
+        c.asks = True
     receiver, method = compile_expression(c, node.receiver), compile_method(c, node)
     positional, keywords = compile_arguments(c, node.arguments)
     site, name = Site(CALL, node.span), node.name

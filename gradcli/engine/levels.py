@@ -17,7 +17,7 @@ from .plain_sweep import is_scalar_step, plain_step
 from .recorded_sweep import RecordedSweep
 from .reverse import sweep
 from .run import Run
-from .tape import STRIDE, Leaf, Site, Trace, Traced, blank, reachable
+from .tape import STRIDE, Leaf, Site, Trace, Traced, blank, leaf_numbers, reachable
 from .values import UNSET, Function, List, Variable, leaves, map_structure, read
 from .windows import Window
 
@@ -82,11 +82,11 @@ class Recording:
 
     def _fresh(self, site: Site, value: Any) -> Any:
         value = read(value)
-        if not is_inexact(primal(value)):
+        if type(value) is not float and not is_inexact(primal(value)):
             self.inputs.append(None)
             return value
         trace = self.trace
-        if level_of(value) == trace.level:
+        if type(value) is not float and level_of(value) == trace.level:
             if self._seen is not None:
                 self._taken, self._seen = _numbers_seen(*self._seen), None
             if self._taken is not None and value[1] not in self._taken:
@@ -97,9 +97,11 @@ class Recording:
             fresh: Any = trace.record(site.derived(IDENTITY).on((0,)), [value], kept, None, kept, value[0])
         else:
             origin = self.origin = self.origin or Leaf(trace, None, self.order)
-            fresh = trace.leaf(value, None, origin)
-            trace.main.watch.add(fresh[1])
+            fresh = value, -next(leaf_numbers), origin
             trace.fresh[fresh[1]] = origin
+            if self.run.asks:  # for gradients of values inside the function, by the argument
+                trace.watched.add(fresh[1])
+                trace.main.watch.add(fresh[1])
         self.inputs.append(fresh)
         return fresh
 
@@ -138,7 +140,7 @@ class Recording:
         """Lets go of the records, where nothing that is handed out refers to them."""
         trace = self.trace
         for fresh in self.inputs:
-            if fresh is not None and trace.fresh.pop(fresh[1], None) is not None:
+            if fresh is not None and trace.fresh.pop(fresh[1], None) is not None and self.run.asks:
                 trace.watched.discard(fresh[1])
                 trace.main.watch.discard(fresh[1])
         # A window that stopped or went on has noted the number that this happened at, which mustn't come again.

@@ -205,3 +205,4 @@ _MEMBERS: dict[str, tuple[Signature, Callable[..., Any]]] = {
     "watched_variables": (Signature(""), _watched_variables),
     "reset": (Signature(""), _reset),
 }
+REQUESTS = frozenset(("gradient", "jacobian", "batch_jacobian"))  # of these, the ones that ask for a derivative

@@ -40,8 +40,9 @@ def call_transform(run: Run, transform: Transform, arguments: list[Any], keyword
         if vector is None:
             help = f"`{transform.name}(x, {name})`, or the keyword `{name} = …`"
             run.fail("E308", f"`{transform.name}` needs a vector `{name}`", site.span, help=help)
-    _take_positions(transform.function, arguments, keywords)
-    positions = _positions(transform)
+    if keywords:
+        _take_positions(transform.function, arguments, keywords)
+    positions = transform.positions
     if max(positions) >= len(arguments):
         message = f"`{transform.name}` differentiates by argument {max(positions)}, and {len(arguments)} are given"
         run.fail("E308", message, site.span, help="arguments count from 0, and are given by position")
@@ -73,20 +74,16 @@ def _take_positions(function: Any, arguments: list[Any], keywords: dict[str, Any
             arguments.append(keywords.pop(name))
 
 
-def _positions(transform: Transform) -> list[int]:
-    return transform.wrt if isinstance(transform.wrt, list) else [transform.wrt]
-
-
 def _record(run: Run, transform: Transform, call: Any, arguments: list[Any], site: Site) -> Recording:
     alone = isinstance(call, partial) and not call.keywords["keywords"]
-    return Recording(run, call, arguments, _positions(transform), site, transform.function if alone else None)
+    return Recording(run, call, arguments, transform.positions, site, transform.function if alone else None)
 
 
 class _Structure:
     """The arguments that a transform differentiates by: from a flat list of their numbers to their structure."""
 
     def __init__(self, transform: Transform, arguments: list[Any]) -> None:
-        chosen = [arguments[k] for k in _positions(transform)]
+        chosen = [arguments[k] for k in transform.positions]
         self.listed = isinstance(transform.wrt, list)
         self.arguments = List(chosen) if self.listed else chosen[0]
         self.flat = not any(type(v) is List or type(v) is dict for v in chosen)  # the common case, made short
@@ -137,13 +134,13 @@ def _jvp(run: Run, transform: Transform, call: Call, arguments: list[Any], vecto
 def _value_and_jvp(run: Run, transform: Transform, call: Call, arguments: list[Any], vector: Any, site: Site) -> List:
     """The value, and how it changes along the vector."""
     vectors = vector if isinstance(transform.wrt, list) else List([vector])
-    chosen = List([arguments[k] for k in _positions(transform)])
+    chosen = List([arguments[k] for k in transform.positions])
     pairs = [(read(v), t) for v, t in beside(run, chosen, vectors, site, "vector", "argument")]
     tangents = [direction(run, v, t, site) if is_inexact(primal(v)) else None for v, t in pairs]
     for v, _ in pairs:
         if not is_inexact(primal(v)):
             note_unconnected(run, None, v, site.span, None)
-    value, tangent = along(run, call, arguments, _positions(transform), tangents)
+    value, tangent = along(run, call, arguments, transform.positions, tangents)
     verify_target(run, value, site.span, real=False)
     return List([value, _filled(run, value, tangent)])
 
@@ -202,7 +199,7 @@ def _columns(run: Run, transform: Transform, call: Call, arguments: list[Any], s
         columns.append([])
         for k in range(count(shape_of(primal(source))) if is_inexact(primal(source)) else 0):
             tangents = [unit(run, primal(v), k) if i == j else None for i, v in enumerate(structure.numbers)]
-            value, tangent = along(run, call, arguments, _positions(transform), tangents)
+            value, tangent = along(run, call, arguments, transform.positions, tangents)
             columns[-1].append([read(t) for t in leaves(_filled(run, value, tangent))])
     if value is None:
         value = call(arguments)
