@@ -151,6 +151,13 @@ _RUN_TIME = {
         "Take as many names as there are values, or index the list.",
         "a, b = [1.0, 2.0, 3.0]",
     ),
+    "E316": Code(
+        "no gradient attached",
+        "`x.grad` is there once `attach_grad(x)` has made x hold a variable with a gradient. An assignment `x = …` after it\n"
+        "gives the name another value, which has none.",
+        "Write `attach_grad(x)` before the `record` block, and update x with `x := …`.",
+        "x = [1.0, 2.0]\ny = x.grad",
+    ),
     "E317": Code(
         "no gradient registered",
         "The path goes through an `opaque fn`, whose derivative nobody has stated. A silent `none` would hide that.",
@@ -182,6 +189,19 @@ _RUN_TIME = {
         "A tape answers one request for a derivative, unless it is persistent.",
         "Open it with `tape t (persistent = true) { … }`, or ask for all gradients at once: `t.gradient(y, [a, b])`.",
         "var x = 1.0\ntape t { y = x**2 }\na = t.gradient(y, x)\nb = t.gradient(y, x)",
+    ),
+    "E325": Code(
+        "this can't be the head of `backward`",
+        "`backward(y)` walks back what `record` blocks recorded, from y to the variables with attached gradients. This y was\n"
+        "computed elsewhere, is a plain value, or depends on nothing attached.",
+        "Compute it inside `record { … }`, from something that `attach_grad` was called for before.",
+        "x = 3.0\nattach_grad(x)\ny = x**2\nbackward(y)",
+    ),
+    "E326": Code(
+        "an operation was consumed",
+        "A `backward` consumes the operations that it walks, so that forgetting to record anew is found. Another one needs them.",
+        "Write `backward(y, retain = true)` in the first; or use `grad(y, x)`, which consumes nothing.",
+        "x = 3.0\nattach_grad(x)\nrecord { y = x**2 }\nbackward(y)\nbackward(y)",
     ),
     "E319": Code(
         "this can't be looped over",

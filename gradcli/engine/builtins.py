@@ -10,7 +10,9 @@ from ..diagnostics import Span
 from ..ops import OPS
 from ..ops.op import Op
 from .apply import to_array
+from .attached import attach_grad
 from .backends import shape_of
+from .backward import backward
 from .derivatives import detach, grad, hvp, jvp, vjp
 from .indexing import read_index
 from .jacobians import batch_jacobian, hessian, jacobian
@@ -118,6 +120,8 @@ IMPLEMENTATIONS: dict[str, Callable[[Run, Site, list[Any], dict[str, Any]], Any]
     "len": _len,
     "append": _append,
     "array": _array,
+    "attach_grad": attach_grad,
+    "backward": backward,
     "detach": detach,
     "stop_gradient": detach,
     "grad": grad,

@@ -22,6 +22,9 @@ SETITEM, STACK = OPS["setitem"], OPS["stack"]
 _KINDS = {"float64": "f", "float32": "f", "int64": "i", "bool": "b", "complex128": "c"}
 
 
+_BLOCKS = program.While | program.For | program.ExpectError | program.Tape | program.Pause | program.Record
+
+
 def declarations(body: Any) -> list[program.Declare]:
     """The declarations among the statements of a frame, wherever they are nested."""
     found: list[program.Declare] = []
@@ -32,7 +35,7 @@ def declarations(body: Any) -> list[program.Declare]:
             for _, branch in statement.branches:
                 found += declarations(branch)
             found += declarations(statement.otherwise)
-        elif isinstance(statement, program.While | program.For | program.ExpectError | program.Tape | program.Pause):
+        elif isinstance(statement, _BLOCKS):
             found += declarations(statement.body)
     return found
 
@@ -253,7 +256,7 @@ def compile_update(c: Compiler, node: program.Update) -> Callable[[list[Any]], N
             variable = denoted(frame)
         if type(variable) is not Variable or variable.kind == "const":
             what = "a constant" if type(variable) is Variable else describe(variable)
-            run.fail("E312", f"`:=` updates a variable, and this is {what}", node.span, help="declare it with `var`")
+            run.fail("E312", f"`:=` updates a variable, and this is {what}", node.span, help=_meant(node.variable))
         new = value(frame)
         if op_site is not None:
             old = variable.box if index is None else _element(run, node, variable, index)
@@ -263,6 +266,12 @@ def compile_update(c: Compiler, node: program.Update) -> Callable[[list[Any]], N
         _set_state(run, variable, new, index, node)
 
     return update
+
+
+def _meant(node: program.Expression) -> str:
+    if isinstance(node, program.Member) and node.name == "grad":
+        return f"`attach_grad({node.object.span.text})` sets it back to zeros"
+    return "declare it with `var`"
 
 
 def _element(run: Run, node: program.Update, variable: Variable, index: Any) -> Any:
@@ -295,7 +304,7 @@ def _set_state(run: Run, variable: Variable, new: Any, index: Any, node: program
     variable.attach(run)
     if isinstance(run.trace, KeepingTrace) and type(traced) is tuple:
         # The state's history ends here; this policy keeps it, so that `reasons.py` can say so.
-        run.trace.states.setdefault(variable.number, []).append((traced, node.span))
+        run.trace.states.setdefault(variable.number, []).append((traced, node.span, "update"))
 
 
 def _plain_state(run: Run, value: Any, node: program.Update) -> Any:

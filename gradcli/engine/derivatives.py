@@ -85,18 +85,21 @@ def zeros_like(run: Run, value: Any) -> Any:
     return run.backend.xp.zeros(value.shape, value.dtype if is_inexact(value) else run.settings.dtype)
 
 
-def seeds_for(run: Run, traced: list[Traced], target: Any, seed: Any, site: Site) -> list[tuple[Traced, Any]]:
+def seeds_for(
+    run: Run, traced: list[Traced], target: Any, seed: Any, site: Site, given: str = "seed"
+) -> list[tuple[Traced, Any]]:
+    """The traced values in a target, each with its cotangent: its part of the seed, or ones. Messages call the seed `given`."""
     if seed is None:
         return _merged(run, site, [(t, ones_like(run, t)) for t in traced])
     seeds = []
-    for value, cotangent in beside(run, target, seed, site):
+    for value, cotangent in beside(run, target, seed, site, given):
         value, cotangent = read_target(value), read(cotangent)
         if type(cotangent) is List:
             cotangent = plain_array(run, cotangent, lambda m, h: run.fail("E314", m, site.span, help=h))
         inner = primal(cotangent)
         if shape_of(inner) != shape_of(primal(value)):
             ours, theirs = show_shape(shape_of(primal(value))), show_shape(shape_of(inner))
-            run.fail("E314", f"the seed has shape {theirs}, the target {ours}", site.span, help="they must be equal")
+            run.fail("E314", f"the {given} has shape {theirs}, the target {ours}", site.span, help="they must be equal")
         if type(value) is tuple:
             seeds.append((value, cotangent if is_inexact(inner) else _as_float(run, inner)))
     return _merged(run, site, seeds)

@@ -49,6 +49,8 @@ def _asks(value: Any, derived: set[int]) -> bool:
             defaults = [parameter.default for parameter in item.function.parameters]
             if any(outer.index in derived for outer, _ in item.function.captures) or any(_asks(d, derived) for d in defaults):
                 return True
+        if isinstance(item, program.Member) and item.name == "grad":
+            return True
         op = getattr(item, "op", None)
         if (op is not None and is_request(op)) or (isinstance(item, program.MethodCall) and item.name in _TAPE_REQUESTS):
             return True

@@ -9,6 +9,7 @@ from ..diagnostics import Span, did_you_mean
 from ..lang import program
 from ..ops import OPS
 from .apply import apply, to_array
+from .attached import gradient
 from .backends import CPU, dtype_name, shape_of
 from .compiler import Closure, Compiler
 from .modules import member as instance_member
@@ -201,7 +202,7 @@ def dict_item(run: Run, entries: dict[str, Any], key: str, span: Span) -> Any:
 
 # ---- members ---------------------------------------------------------------------------------------------------------
 
-_ATTRIBUTES = ("T", "shape", "size", "ndim", "dtype", "name")
+_ATTRIBUTES = ("T", "shape", "size", "ndim", "dtype", "name", "grad")
 
 
 def compile_member(c: Compiler, node: program.Member) -> Closure:
@@ -224,9 +225,11 @@ def member(run: Run, value: Any, name: str, span: Span) -> Any:
         return instance_member(run, value, name, span)
     if type(value) is Variable and name == "name":
         return value.name
-    value = read(value)
+    held, value = value, read(value)
     number = primal(value)
     is_number = shape_of(number) or type(number) in (int, float, bool, complex) or hasattr(number, "dtype")
+    if name == "grad" and (is_number or type(number) is List):
+        return gradient(run, held, span)
     if type(number) is List and name in _ATTRIBUTES:
         value = to_array(run, Site(TRANSPOSE, span), number)
         number, is_number = primal(value), True

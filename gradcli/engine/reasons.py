@@ -88,6 +88,11 @@ def find(run: Run, node: program.Program, target: Any, source: Any, name: str, w
     return Reason("not_on_path", f"{called} is used, but the target doesn't depend on it", reached.first_use, "")
 
 
+def broken(trace: KeepingTrace, source: int, target: int) -> Reason | None:
+    """Where the chain from one number of the trace to another breaks; None where it doesn't, or there is none."""
+    return _Reached(trace, source).breaks_before({target})
+
+
 def _not_in(window: Window, reached: _Reached, source: int, targets: set[int], called: str) -> Reason:
     """Why a chain that the trace has doesn't count in a window: the source isn't watched, or a link lies outside."""
     tape = f"the tape `{window.name}`" if window.name else "the main tape"
@@ -152,6 +157,16 @@ def _is_differentiable(source: Any) -> bool:
     return is_inexact(primal(read(source)))
 
 
+# How a value became the state of a variable, which is where gradients stop.
+_STATES = {
+    "update": (
+        "it went into the state of a variable",
+        "gradients stop at a variable's state; compute with a plain name (`=`) where they should flow on",
+    ),
+    "attach": ("`attach_grad` made it a leaf", "gradients stop where one is attached; leave it out where they should flow on"),
+}
+
+
 class _Reached:
     """Everything that depends on a source, gradients or not, through states too."""
 
@@ -160,18 +175,17 @@ class _Reached:
         self.numbers = {source}
         self.first_use: Span | None = None
         self.breaks: dict[int, Reason] = {}  # the first break on the way to a number
-        states = [(number, traced, span) for number, made in trace.states.items() for traced, span in made]
+        states = [(number, *state) for number, made in trace.states.items() for state in made]
         while True:
             self._through_records()
             # A state that was made of something reached carries it on to every read of its variable.
             carried = [s for s in states if s[1][1] in self.numbers and s[0] not in self.numbers]
             if not carried:
                 break
-            for number, traced, span in carried:
+            for number, traced, span, how in carried:
                 self.numbers.add(number)
-                help = "gradients stop at a variable's state; compute with a plain name (`=`) where they should flow on"
-                state = Reason("state", "it went into the state of a variable", span, help)
-                self.breaks[number] = self.breaks.get(traced[1], state)
+                text, help = _STATES[how]
+                self.breaks[number] = self.breaks.get(traced[1], Reason("state", text, span, help))
 
     def _through_records(self) -> None:
         for site, inputs, number, segment in records(self.trace):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
+from weakref import WeakValueDictionary
 
 from ..diagnostics import Diagnostic, GradcliError, Span
 from .backends import Backend, backend_for, checked_int
@@ -53,6 +54,7 @@ class Run:
     declared   the variables of the top level and of imports, by path, in order of declaration
     replaced   top-level names whose variable was replaced by a plain value: the variable, and where
     unconnected  gradients that came out unconnected
+    attached   the variables with attached gradients that still exist, by number
     sizes      named sizes of declared shapes: the size, and where it was first given
     place      the statement being executed, if the settings want it tracked
     level      the innermost level that a transform has opened (`boxes.py`); `trace` is that of the innermost reverse one
@@ -64,9 +66,9 @@ class Run:
     """
 
     __slots__ = (
-        "_free_memory", "asks", "backend", "declared", "depth", "diagnostics", "direction",
-        "direction_level", "draws", "expectations", "imports", "inputs",
-        "level", "once", "outputs", "paused", "place", "printed", "replaced", "settings", "sizes", "steps", "trace",
+        "_free_memory", "asks", "attached", "backend", "declared", "depth", "diagnostics", "direction", "direction_level",
+        "draws", "expectations", "imports", "inputs", "level", "once", "outputs", "paused", "place", "printed", "replaced",
+        "settings", "sizes", "steps", "trace",
         "unconnected", "used_inputs",
     )  # fmt: skip
 
@@ -85,6 +87,7 @@ class Run:
         self.sizes: dict[str, tuple[int, Span]] = {}
         self.imports: dict[int, Any] = {}
         self.unconnected: list[Unconnected] = []
+        self.attached: WeakValueDictionary[int, Any] = WeakValueDictionary()
         self.draws = 0
         self.level = 0
         self.direction: Callable[[str, Any], Any] | None = None
@@ -95,6 +98,13 @@ class Run:
         self.steps = 0
         self.depth = 0
         self._free_memory: int | None = None
+
+    def traces(self) -> list[Trace]:
+        """The traces that can record, the innermost first."""
+        traces = [self.trace]
+        while traces[-1].below is not None:
+            traces.append(traces[-1].below)
+        return traces
 
     # ---- dtype policy ------------------------------------------------------------------------------------------------
 

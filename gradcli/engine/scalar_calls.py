@@ -105,6 +105,8 @@ def call_on_scalars(run: Run, site: Site, *values: Any) -> Any:
     kinds = tuple(traced)
     call = site.calls.get(kinds)
     if call is None:
+        if run.trace.keeps_all:
+            return apply(run, site, values)
         active = Site(site.op, site.span, tuple([k for k, is_traced in enumerate(kinds) if is_traced]), site.of)
         active.scalar = True
         call = site.calls[kinds] = _caller(site.op, kinds), active

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from ..diagnostics import GradcliError, Span, said
 from ..lang import program
-from . import builtins, declarations, outcomes, own_functions, tapes, writing
+from . import attached, builtins, declarations, outcomes, own_functions, tapes, writing
 from .apply import apply
 from .compiler import Closure, Compiler
 from .expressions import compile_condition, compile_expression, compile_value
@@ -342,5 +342,7 @@ _COMPILE: dict[type, Callable[[Compiler, Any], Statement]] = {
     program.Tape: tapes.compile_tape,
     program.Watch: tapes.compile_watch,
     program.Pause: tapes.compile_pause,
+    program.Record: attached.compile_record,
+    program.Attach: attached.compile_attach,
     program.Backward: own_functions.compile_backward,
 }

@@ -22,7 +22,7 @@ from ..ops.op import Op
 from .boxes import primal as primal
 from .lanes import Lanes
 from .windows import STRIDE as STRIDE
-from .windows import Window
+from .windows import Stretches, Window
 
 Traced: TypeAlias = "tuple[Any, int, Segment]"
 
@@ -108,15 +108,17 @@ class Blank:
 class Segment:
     """About a thousand records in execution order, numbered from `first`."""
 
-    __slots__ = ("calls", "earlier", "first", "records", "roots", "trace")
+    __slots__ = ("calls", "consumed", "earlier", "first", "records", "roots", "stretches", "trace")
 
-    def __init__(self, trace: Trace, first: int) -> None:
+    def __init__(self, trace: Trace, first: int, in_record: bool = False) -> None:
         self.trace = trace
         self.first = first
         self.records: list[Any] = []
         self.earlier: dict[Segment, None] = {}
         self.calls: list[tuple[int, Any]] = []  # (number, call chain from that number on)
         self.roots = NO_ROOTS  # the oldest leaf that a record here reads: its order
+        self.stretches = Stretches([first] if in_record else [])  # what was made in `record` blocks
+        self.consumed: list[Span | None] = []  # by position, and perhaps shorter: the `backward` that consumed a record
 
     def reads(self, other: Segment) -> None:
         """Notes that a record here reads a value of `other`, which keeps that history alive."""
@@ -189,8 +191,8 @@ class Trace:
     """
 
     __slots__ = (
-        "below", "calls", "fresh", "leaves", "level", "limit", "main", "number", "segment", "swept", "switched", "variables",
-        "watched", "windows",
+        "below", "calls", "fresh", "leaves", "level", "limit", "main", "number", "recorders", "segment", "swept", "switched",
+        "variables", "watched", "windows",
     )  # fmt: skip
     keeps_all = False
 
@@ -206,6 +208,7 @@ class Trace:
         self.calls: Any = None  # the chain of calls being executed: (call site, outer chain)
         self.swept = False  # whether any record was made by a sweep
         self.switched = 0  # how often a window began or ended recording
+        self.recorders = 0  # `record` blocks that record
         self.main = Window(self)
         self.windows: list[Window] = []  # the open ones, the main tape first
         self.open(self.main)
@@ -264,7 +267,7 @@ class Trace:
     def advance(self) -> Segment:
         """Begins a new segment; called when the current one is full."""
         self.limit = self.number + SEGMENT_RECORDS
-        segment = self.segment = Segment(self, self.number)
+        segment = self.segment = Segment(self, self.number, self.recorders > 0)
         if self.calls is not None:
             segment.calls.append((self.number, self.calls))
         return segment
@@ -331,7 +334,7 @@ class KeepingTrace(Trace):
         self.declined: dict[int, tuple[Site, Any]] = {}
         self.segments: list[Segment] = [] if self.segment is None else [self.segment]
         self.conditions: list[tuple[Traced, Span]] = []  # what conditions were decided by, and where
-        self.states: dict[int, list[tuple[Traced, Span]]] = {}  # by variable, what its states were made of, and where
+        self.states: dict[int, list[tuple[Traced, Span, str]]] = {}  # by variable, what its states were made of, where, and how
         self.executed: set[int] = set()  # the statements that were, by identity
 
     def leaf(self, primal: Any, number: int | None = None, origin: Leaf | None = None) -> Traced:

@@ -71,9 +71,7 @@ def compile_pause(c: Compiler, node: program.Pause) -> Statement:
     def run_pause(frame: list[Any]) -> int | None:
         run = frame[0]
         outside, run.paused = run.paused, run.level
-        traces = [run.trace]
-        while traces[-1].below is not None:
-            traces.append(traces[-1].below)
+        traces = run.traces()
         paused = [trace.pause(list(trace.windows)) for trace in traces]
         try:
             return body(frame)
@@ -96,7 +94,7 @@ def compile_watch(c: Compiler, node: program.Watch) -> Statement:
 
     def run_watch(frame: list[Any]) -> None:
         run = frame[0]
-        window = run.trace.windows[-1]
+        window = next(w for w in reversed(run.trace.windows) if type(w) is Window)
         if tape is not None:
             value = tape(frame)
             if type(value) is not Tape:

@@ -72,10 +72,11 @@ class Variable:
     """A variable: a name with state. `box` is what reading it gives: a leaf of the trace if it is trainable, else the state.
 
     `number` identifies it on the trace, whatever its state; 0 if it never was a leaf. `watchers` counts the windows that
-    watch it explicitly: what isn't trainable is a leaf only while there are any.
+    watch it explicitly: what isn't trainable is a leaf only while there are any, or for good once it has an attached
+    gradient: `grad`, which `backward` fills as `req` says ("write", "add", "null"; "" where none is attached).
     """
 
-    __slots__ = ("__weakref__", "_leaf", "box", "kind", "name", "number", "span", "state", "watchers")
+    __slots__ = ("__weakref__", "_leaf", "box", "grad", "kind", "name", "number", "req", "span", "state", "watchers")
 
     def __init__(self, name: str, kind: str, span: Span, state: Any) -> None:
         self.name, self.kind, self.span = name, kind, span
@@ -83,6 +84,8 @@ class Variable:
         self.box = state
         self.number = 0
         self.watchers = 0
+        self.grad: Any = None
+        self.req = ""
         self._leaf: Leaf | None = None
 
     @property
@@ -92,7 +95,8 @@ class Variable:
     def attach(self, run: Run) -> None:
         """Makes the present state what reading gives: a leaf where gradients can exist, or where all is kept."""
         trace = run.trace if self._leaf is None else self._leaf.trace
-        differentiable = (self.trainable or self.watchers > 0) and is_inexact(self.state)
+        watches_itself = self.trainable or self.req != ""
+        differentiable = (watches_itself or self.watchers > 0) and is_inexact(self.state)
         state = self.state
         if run.direction is not None and self.trainable and differentiable:
             tangent = run.direction(self.name, state)
@@ -102,7 +106,7 @@ class Variable:
             self._leaf = Leaf(trace, self) if self._leaf is None else self._leaf
             self.box = trace.leaf(state, self.number or None, self._leaf)
             self.number = self._leaf.number = self.box[1]
-            if self.trainable:
+            if watches_itself:
                 trace.variables.add(self.number)
             if differentiable and isinstance(trace, KeepingTrace):
                 trace.active.add(self.number)

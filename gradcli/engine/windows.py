@@ -7,6 +7,7 @@ window is `automatic`).
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -135,6 +136,48 @@ class Window:
 
     def first_number(self) -> int:
         return self.ranges[0][0] if self.ranges else self.trace.number
+
+
+class Record(Window):
+    """The window of a `record` block: it watches nothing, and the trace's segments note where it records."""
+
+    __slots__ = ()
+
+    def __init__(self, trace: Trace) -> None:
+        super().__init__(trace, automatic=False)
+
+    def begin(self) -> None:
+        super().begin()
+        self._switch(1)
+
+    def end(self) -> None:
+        if self.recording:
+            self._switch(-1)
+        super().end()
+
+    def _switch(self, more: int) -> None:
+        trace, before = self.trace, self.trace.recorders
+        trace.recorders += more
+        if trace.segment is not None and (before == 0 or trace.recorders == 0):
+            trace.segment.stretches.switch(trace.number)
+
+
+class Stretches(list[int]):
+    """Numbers that belong together, as the ends of stretches: [first, end) each, the last perhaps without an end."""
+
+    __slots__ = ()
+
+    def switch(self, number: int) -> None:
+        """Begins a stretch at `number`, or ends the one that is open."""
+        if self and self[-1] == number:
+            self.pop()  # nothing came in between: memory stays put
+        else:
+            self.append(number)
+
+    def at(self, number: int) -> tuple[bool, int]:
+        """Whether a stretch covers `number`, and since which number the same holds."""
+        k = bisect_right(self, number)
+        return k % 2 == 1, self[k - 1] if k else 0
 
 
 def inputs_of(in0: Any, in1: int | None) -> tuple[int, ...]:

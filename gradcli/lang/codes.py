@@ -234,11 +234,11 @@ CODES: dict[str, Code] = {
         "The message shows the head to write. `return none` says that there is no gradient.",
         "opaque fn f(x, k) { return k * x }\nbackward f(dy, k, x) { return [k * dy, x * dy] }",
     ),
-    "E299": Code(
-        "not part of this version yet",
-        "The language has this construct; this version of gradcli can't run it.",
-        "See the change log for what a version can do.",
-        "var x = 1.0\nrecord { y = x**2 }",
+    "E226": Code(
+        "a statement inside an expression",
+        "`attach_grad(x)` makes the name x hold a variable, and has no value that an expression could use.",
+        "Write it on a line of its own.",
+        "x = 1.0\ny = attach_grad(x)",
     ),
     "E401": Code(
         "the source is too large",

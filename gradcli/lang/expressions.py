@@ -18,13 +18,16 @@ from .words import OTHER_WORDS
 
 CONSTANTS: dict[str, float] = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan}
 _HOLDS_FUNCTIONS = frozenset(["fn", "parameter", "for", "import", "module", "tape"])  # kinds of events
-_NO_FUNCTIONS = frozenset(["range", "enumerate", "zip", "append", "len", "array", "detach", "stop_gradient"])  # no result is one
+_NO_FUNCTIONS = frozenset(  # no result is one
+    ["range", "enumerate", "zip", "append", "len", "array", "detach", "stop_gradient", "backward"]
+)
 MAX_SUGGESTIONS = 20  # a search for the closest name is dear; a file with more unknown names than this has another problem
 
 # Expressions whose value can be anything: a function, a variable.
 HOLDS_ANYTHING = syntax.Name | syntax.Member | syntax.Index | syntax.Call | syntax.Conditional | syntax.ListDisplay
 
 BUILTINS: dict[str, Op] = {name: op for name, op in OPS.items() if not op.internal}
+ATTACH = OPS["attach_grad"]
 
 
 @dataclass(slots=True, eq=False)
@@ -261,7 +264,8 @@ class ExpressionResolver:
             callee = self.read(name, node.callee.span)
         callee = callee or self._unknown(name, node.callee.span, "function")
         if isinstance(callee, program.Builtin):
-            return self._apply(callee.op, node)
+            self._verify_value(callee.op, node)
+            return self.bind(callee.op, node)
         if isinstance(callee, program.Read):
             binding = self.frame.scope.find(name)
             assert binding is not None
@@ -285,7 +289,14 @@ class ExpressionResolver:
             help="choose another name for the value" if hides else "",
         )
 
-    def _apply(self, op: Op, node: syntax.Call) -> program.Expression:
+    def _verify_value(self, op: Op | None, node: syntax.Call) -> None:
+        """Reports a builtin that gives no value, and does its work as a statement only."""
+        if op is ATTACH:
+            message = "`attach_grad` stands as a statement of its own"
+            label = "it makes the name hold a variable, and gives no value"
+            self.report.add("E226", message, node.span, label=label, help="write it on a line before this one")
+
+    def bind(self, op: Op, node: syntax.Call) -> program.Expression:
         """A call of a builtin, bound to its signature."""
         arguments = node.arguments
         values: dict[int | str, program.Expression] = {}
@@ -330,6 +341,8 @@ class ExpressionResolver:
             function = self.read(callee.name, callee.name_span)
             if isinstance(function, program.Builtin):
                 function = None
+        if function is None:
+            self._verify_value(op, node)
         if function is None and op is None and isinstance(callee.object, syntax.Number | syntax.Arithmetic | syntax.Power):
             self._unknown(callee.name, callee.name_span, "function")
         return program.MethodCall(receiver, callee.name, arguments, function, op, span=node.span)

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
-from ..diagnostics import Source, Span
+from ..diagnostics import Source
 from . import program, syntax
 from .expressions import Frame
 from .flow import Journal
 from .rules import verify_inline, verify_registered, why_not_registered
 from .scopes import Scopes
 from .windows import WindowResolver
-
-# What this version parses but doesn't run. To add one, remove it here and give it a case.
-NOT_YET: dict[type, str] = {
-    syntax.Record: "record",
-}
 
 
 class FunctionResolver(WindowResolver):
@@ -80,10 +75,3 @@ class FunctionResolver(WindowResolver):
         itself = None if scope.itself is None else scope.itself.slot
         opaque = isinstance(node, syntax.Define) and node.opaque
         return program.Function(name, tuple(parameters), body, scope.n_slots, captures, itself, rule, opaque, span=node.span)
-
-    def refuse(self, node: Any) -> None:
-        self.not_yet(NOT_YET[type(node)], node.span)
-
-    def not_yet(self, word: str, span: Span) -> None:
-        at = span._replace(end=span.start + len(word))
-        self.report.add("E299", f"`{word}` is not part of this version yet", at)

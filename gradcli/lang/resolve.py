@@ -18,11 +18,10 @@ from ..diagnostics import GradcliError, Report, Source, Span, did_you_mean, said
 from . import program, syntax
 from .expressions import BUILTINS, CONSTANTS
 from .flow import Journal
-from .functions import NOT_YET
 from .modules import ModuleResolver
 from .results import result_names
 from .scopes import Event, Scopes
-from .windows import is_watch_call
+from .windows import is_attach_call, is_watch_call
 
 Loader = Callable[[str, Span, bool], program.Program]  # (path or library's name, where it is imported, is it the library)
 
@@ -92,8 +91,8 @@ class Resolver(ModuleResolver):
             syntax.Tape: self.tape,
             syntax.Watch: self.watch,
             syntax.Pause: self.pause,
+            syntax.Record: self.record,
             syntax.Backward: self.backward,
-            **dict.fromkeys(NOT_YET, self.refuse),
         }
 
     # ---- the whole ----
@@ -162,6 +161,8 @@ class Resolver(ModuleResolver):
     def _evaluate(self, node: syntax.Evaluate) -> program.Statement:
         if is_watch_call(node.value) and self.frame.scope.find("watch") is None:
             return self.watch_on(node.value)  # type: ignore[arg-type]
+        if is_attach_call(node.value) and self.frame.scope.find("attach_grad") is None:
+            return self.attach(node.value)  # type: ignore[arg-type]
         return program.Evaluate(self.expression(node.value), span=node.span)
 
     def _resolved(self, statement: syntax.Statement) -> list[program.Statement]:

@@ -25,7 +25,8 @@ def result_names(tree: syntax.Module) -> tuple[tuple[str, ...], syntax.Evaluate 
 
 def _is_action(statement: syntax.Evaluate) -> bool:
     call = statement.value
-    return isinstance(call, syntax.Call) and isinstance(call.callee, syntax.Name) and call.callee.name in _ACTIONS
+    named = isinstance(call, syntax.Call) and isinstance(call.callee, syntax.Name | syntax.Member)
+    return named and call.callee.name in _ACTIONS  # type: ignore[union-attr]
 
 
 def _names_of(statement: syntax.Statement) -> tuple[str, ...]:
@@ -40,6 +41,8 @@ def _names_of(statement: syntax.Statement) -> tuple[str, ...]:
         bodies = [branch.body for branch in statement.branches] + [statement.otherwise]
         ends = {_last_names(body) for body in bodies}
         return ends.pop() if len(ends) == 1 else ()
+    if isinstance(statement, syntax.Record | syntax.Tape | syntax.Pause):
+        return _last_names(statement.body)
     return ()
 
 

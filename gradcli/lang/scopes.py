@@ -102,10 +102,12 @@ class Scope:
 
 
 class Scopes:
-    """All scopes of a program: `top`, and each function's and module's under the identity of its node."""
+    """All scopes of a program: `top`, and each function's and module's under the identity of its node. `attached` are the
+    names, of whatever scope, that `attach_grad` makes hold a variable."""
 
     def __init__(self, tree: syntax.Module) -> None:
         self.top = Scope(None)
+        self.attached: set[str] = set()
         self.functions: dict[int, Scope] = {}
         self._pending: list[tuple[Any, Scope]] = [(statement, self.top) for statement in reversed(tree.statements)]
         while self._pending:
@@ -183,7 +185,10 @@ class Scopes:
         elif isinstance(callee, syntax.Member):
             scope.calls.add(callee.name)
             callee = callee.object
-        self._push(scope, callee, *(argument.value for argument in node.arguments))
+        arguments = [argument.value for argument in node.arguments]
+        if isinstance(node.callee, syntax.Name | syntax.Member) and node.callee.name == "attach_grad":
+            self.attached.update(item.name for item in (callee, *arguments[:1]) if isinstance(item, syntax.Name))
+        self._push(scope, callee, *arguments)
 
     def _scan_function(self, node: syntax.Scoped, outer: Scope, scope: Scope) -> None:
         self.functions[id(node)] = scope

@@ -127,7 +127,7 @@ class TargetResolver(ExpressionResolver):
                 self.report.add("E208", f"`{name.name}` is a builtin, not a variable", name.span, help=help)
             return
         constant = "const" in binding.kinds
-        if not constant and any(map(_may_be_variable, binding.events)):
+        if not constant and (name.name in self.scopes.attached or any(map(_may_be_variable, binding.events))):
             return
         line = self.source.position(binding.events[0].start)[0]
         word = "a constant" if constant else "a plain name"

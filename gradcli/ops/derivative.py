@@ -37,6 +37,11 @@ OPS = [
     _derivative("vjp", "target, sources, u", "A vector times the Jacobian."),
     _derivative("jvp", "target, sources, v", "The Jacobian times a vector."),
     _transform("value_and_jvp", "The value of a function and its tangent, a list of both."),
+    _op("attach_grad", 'x; req="write"', "Gives `x` a gradient that `backward` fills: `x.grad`, zeros at first.",
+        note='`req = "add"` accumulates, `req = "null"` keeps none; it stands as a statement'),
+    _op("backward", "target; head=none, retain=false, create=false",
+        "Fills `x.grad` of everything attached that the target depends on.",
+        note="the target comes from a `record` block, whose operations are consumed unless retained; `head` weighs it"),
     _op("detach", "x", "The value without its history.", aliases=("lax_stop_gradient",), differentiable=False),
     _op("stop_gradient", "x", "The value without its history, as `detach`.", differentiable=False),
 

@@ -81,7 +81,7 @@ def evaluate(node: program.Program, inputs: Mapping[str, Any], options: Options,
             _collect(evaluation, run)
             if answer is not None:
                 answer.fill(evaluation)
-            evaluation.diagnostics += error.diagnostics
+            evaluation.diagnostics += _with_reason(node, inputs, options, error.diagnostics)
             return evaluation
         evaluation.timings.append(time.perf_counter() - started)
         if len(evaluation.timings) >= options.repeat:
@@ -332,15 +332,35 @@ def _result_values(node: program.Program, run: Run, frame: list[Any]) -> dict[st
 # ---- why -------------------------------------------------------------------------------------------------------------
 
 
+def _keeping_run(inputs: Mapping[str, Any], options: Options) -> Run:
+    """A run that keeps everything, muted and within a budget of steps."""
+    budget = min(EXPLAIN_STEPS, options.max_steps or EXPLAIN_STEPS)
+    return Run(options.with_changes(max_steps=budget).settings, inputs, keeps_all=True)
+
+
+def _with_reason(
+    node: program.Program, inputs: Mapping[str, Any], options: Options, failed: list[Diagnostic]
+) -> list[Diagnostic]:
+    """The errors of a run; for a head of `backward` without a history, a second run says what cut it."""
+    if failed[0].code != "E325":
+        return failed
+    run = _keeping_run(inputs, options)
+    try:
+        execute(compile_program(run.settings, node, keeps_all=True), run)
+    except GradcliError as error:
+        again = error.diagnostics[0]
+        if again.reason and (again.code, again.span) == (failed[0].code, failed[0].span):
+            return error.diagnostics
+    return failed
+
+
 def _explain(
     node: program.Program, inputs: Mapping[str, Any], options: Options, answer: _Answer, in_program: bool
 ) -> list[Diagnostic]:
-    """The reasons of missing gradients, from a second run that keeps everything, muted and within a budget of steps."""
-    budget = min(EXPLAIN_STEPS, options.max_steps or EXPLAIN_STEPS)
-    settings = options.with_changes(max_steps=budget).settings
-    run = Run(settings, inputs, keeps_all=True)
+    """The reasons of missing gradients, from a second run that keeps everything."""
+    run = _keeping_run(inputs, options)
     try:
-        frame = execute(compile_program(settings, node, keeps_all=True), run)
+        frame = execute(compile_program(run.settings, node, keeps_all=True), run)
         with collector_paused(), ieee(), deep_stack():
             again = _Answer(node, run, frame, named_variables(run, node, frame), options)
             return _reasons(node, run, answer, again, in_program)

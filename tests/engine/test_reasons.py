@@ -25,6 +25,8 @@ CASES = [
     ("frozen s = 1.0\nvar x = 1.0\ng = grad(x * s, s)\noutput 3", "frozen", 1, "var s"),
     ("var x = 2.0\ny = detach(x**2)\nz = y * 3", "detached", 2, "detach"),
     ("var x = 2.0\ny = x**2\nz = stop_gradient(y)**2", "detached", 3, "stop_gradient"),
+    ("var x = 2.0\ng = grad(x**3, x)\nh = grad(detach(g) * 2.0, x)\noutput 3", "detached", 3, "detach"),
+    ("var x = 2.0\ng = grad(x**3, x)\nh = grad(int64(g) * 2.0, x)\noutput 3", "integer", 3, "int64"),
     ("var x = 2.0\nx = x + 1\ny = x**2", "replaced", 2, "x :="),
     ("var x = 2.0\nx += 1\ny = x**2", "replaced", 2, "x :="),
     ("var a = 3.0\nvar b = 0.0\nb := a * 2\ny = b**2", "state", 3, "state"),

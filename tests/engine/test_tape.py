@@ -65,6 +65,13 @@ def test_what_depends_on_a_variable_is_recorded(program: str, records: int) -> N
     assert run.trace.number == records
 
 
+@pytest.mark.parametrize("before", ["", "w = x + 1", "for i in range(3) { w = x * i }"])
+def test_a_transform_leaves_the_trace_to_what_follows(before: str) -> None:
+    """Also where nothing was recorded before it, so that the present segment is empty."""
+    program = f"var x = 2.0; fn f(a) = a**2 * sin(a); {before}; r = grad(f)(3.0); y = x**3 + x; output y, g = grad(y, x)"
+    assert outputs(program.replace(", g =", "; output g ="))["g"] == 13.0
+
+
 # ---- what is released ------------------------------------------------------------------------------------------------
 
 

@@ -189,6 +189,22 @@ class Pause(Node):
 
 
 @frozen
+class Record(Node):
+    """`record { … }`: `backward` may walk what is computed in the block."""
+
+    body: tuple[Statement, ...]
+
+
+@frozen
+class Attach(Node):
+    """`attach_grad(value, req = …)`. A name comes with its slot, which holds a variable from then on."""
+
+    value: Expression
+    slot: Slot | None
+    req: Expression | None
+
+
+@frozen
 class Backward(Node):
     """`backward f(dy, …) { … }`: registers the rule of the opaque function that `function` reads."""
 
@@ -198,7 +214,7 @@ class Backward(Node):
 
 Statement = (
     Declare | Assign | Augment | Update | Evaluate | If | While | For | Break | Continue | Return | Print | Output
-    | Expect | ExpectError | Import | Tape | Watch | Pause | Backward
+    | Expect | ExpectError | Import | Tape | Watch | Pause | Record | Attach | Backward
 )  # fmt: skip
 
 

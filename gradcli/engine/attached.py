@@ -1,0 +1,138 @@
+"""Attached gradients, as MXNet has them: `attach_grad`, `record`, and what `x.grad` reads. `backward.py` fills them.
+
+A name with an attached gradient holds a variable: a leaf wherever it is read, whatever led to its value. `record` opens a
+window on the trace, as a tape does, and segments note where one was open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from ..diagnostics import Span
+from ..lang import program
+from ..ops import OPS
+from .apply import to_array
+from .backends import is_inexact, shape_of
+from .compiler import Compiler
+from .run import Run
+from .tape import KeepingTrace, Site, primal
+from .tapes import Statement
+from .values import FRAME_HEAD, Cell, Instance, List, Variable, describe, is_number, leaves, read
+from .windows import Record
+
+STACK = OPS["stack"]
+REQUESTS = ("write", "add", "null")
+
+_Result = TypeVar("_Result")
+
+
+# ---- record ----------------------------------------------------------------------------------------------------------
+
+
+def compile_record(c: Compiler, node: program.Record) -> Statement:
+    from .statements import compile_block
+
+    c.asks = c.asks or c.in_function
+    body = compile_block(c, node.body)
+    return lambda frame: recorded(frame[0], lambda: body(frame))
+
+
+def recorded(run: Run, action: Callable[[], _Result]) -> _Result:
+    """What `action` returns; what it computes is recorded for `backward`, also where everything else is paused."""
+    windows = [Record(trace) for trace in run.traces()]
+    for window in windows:
+        window.trace.open(window)
+    try:
+        return action()
+    finally:
+        for window in windows:
+            window.trace.close(window)
+
+
+# ---- attach_grad -----------------------------------------------------------------------------------------------------
+
+
+def compile_attach(c: Compiler, node: program.Attach) -> Statement:
+    from .expressions import compile_expression, compile_value
+
+    value, span, slot = compile_expression(c, node.value), node.value.span, node.slot
+    req = None if node.req is None else compile_value(c, node.req)
+
+    def run_attach(frame: list[Any]) -> None:
+        held = value(frame)
+        name = "" if slot is None else slot.name
+        holds = attach(frame[0], held, "write" if req is None else req(frame), span, name)
+        if slot is not None and holds is not held:
+            holder, k = frame, slot.index + FRAME_HEAD
+            if type(holder[k]) is Cell:
+                holder[k][0] = holds
+            else:
+                holder[k] = holds
+
+    return run_attach
+
+
+def attach_grad(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> None:
+    """`attach_grad` as a value that is called: of variables only, since there is no name that it could make hold one."""
+    attach(run, operands[0], read(options["req"]), site.span)
+
+
+def attach(run: Run, value: Any, req: Any, span: Span, name: str = "") -> Any:
+    """Attaches a gradient of zeros to a variable, or to all variables in a list or dict; returns the value.
+
+    A plain or traced value becomes the state of a new variable called `name`, which is returned instead.
+    Raises GradcliError for what has no gradient, and for a value without a name.
+    """
+    if req not in REQUESTS:
+        run.fail("E311", f"`req` is {describe(req)}", span, help='it is "write", "add" or "null"')
+    if type(value) in (List, dict) and any(type(item) is Variable for item in leaves(value)):
+        for item in leaves(value):
+            attach(run, item, req, span)
+        return value
+    variable = value if type(value) is Variable else _new_variable(run, value, span, name)
+    state = variable.state
+    if not is_inexact(state):
+        run.fail(
+            "E314",
+            f"no gradient can be attached to {describe(state)}",
+            span,
+            "only floats are differentiable",
+            _meant(state, span),
+        )
+    variable.req = req
+    variable.grad = run.backend.xp.zeros(state.shape, state.dtype) if shape_of(state) else type(state)(0)
+    variable.attach(run)
+    run.attached[variable.number] = variable
+    if isinstance(run.trace, KeepingTrace) and type(value) is tuple:
+        run.trace.states.setdefault(variable.number, []).append((value, span, "attach"))  # its history ends here
+    return variable
+
+
+def _meant(state: Any, span: Span) -> str:
+    if type(state) is Instance:
+        return f"attach to its variables: `attach_grad({span.text}.trainable_variables)`"
+    return f"write `{state}.0`" if type(state) is int else "write floats, such as `2.0`" if is_number(state) else ""
+
+
+def _new_variable(run: Run, value: Any, span: Span, name: str) -> Variable:
+    if type(value) is List:
+        value = to_array(run, Site(STACK, span), value)
+    state = primal(value)
+    if is_number(state) and not name:
+        message = f"{describe(state)} has no name that could hold its gradient"
+        run.fail("E312", message, span, help="give it one: `y = …`, then `attach_grad(y)`")
+    return Variable(name, "attached", span, state)
+
+
+def gradient(run: Run, value: Any, span: Span) -> Any:
+    """`x.grad`: zeros at first, then what `backward` filled it with; none under `req = "null"`.
+
+    Raises GradcliError (E316) where no gradient is attached.
+    """
+    if type(value) is Variable and value.req:
+        return None if value.req == "null" else value.grad
+    name = span.text.rpartition(".")[0].rstrip()
+    label = "it holds a computed value" if type(value) is tuple else ""
+    help = f"write `attach_grad({name})` first; after it `{name} := …` keeps the gradient, `{name} = …` loses it"
+    run.fail("E316", f"`{name}` has no attached gradient", span, label, help)
