@@ -61,6 +61,8 @@ def page(op: Op, bold: tuple[str, str] = ("", "")) -> str:
     facts = [(f"∂/∂{operand}", formula) for operand, formula in derivatives(op).items()]
     if not facts:
         facts = [("derivative", _rule(op))]
+    if op.of_function is not None:
+        facts.append(("of a function", f"{op.name}({op.of_function.signature.text}) is the function that gives it"))
     facts += [("smooth for", text) for text in smooth_domain(op)]
     if op.note:
         facts.append(("convention", op.note))
@@ -72,6 +74,7 @@ def as_object(op: Op) -> dict[str, Any]:
     return {
         "name": op.name,
         "signature": f"{op.name}({op.signature.text})",
+        "of_function": "" if op.of_function is None else f"{op.name}({op.of_function.signature.text})",
         "infix": op.infix,
         "summary": op.summary,
         "category": op.category,
