@@ -58,7 +58,8 @@ def find(run: Run, node: program.Program, target: Any, source: Any, name: str, w
     trace = run.trace
     assert isinstance(trace, KeepingTrace)
     number = source.number if type(source) is Variable else source[1] if type(source) is tuple else None
-    kind = _of_kind(source, name, watched=number in window.watch)
+    attached = type(source) is Variable and source.req != ""
+    kind = _of_kind(source, name, watched=attached or number in window.watch)
     if kind is not None:
         return kind
     called = f"`{name}`" if name else "the source"
