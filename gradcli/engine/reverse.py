@@ -50,13 +50,13 @@ def sweep(
     marked: set[int] | None
     outside: set[int] = set()  # sources that the window watches but didn't make: the sweep ends at them
     if since is not None:
-        marked = dependents(segments, wanted)
+        marked = dependents(segments, wanted, {target[1] for target, _ in seeds})
     elif not window.sees_all():
         marked, outside = window.marks(segments, wanted)
     elif trace.watched <= wanted and not trace.keeps_all:
         marked = None  # everything recorded depends on some leaf, and all leaves are wanted
     else:
-        marked = dependents(segments, wanted)
+        marked = dependents(segments, wanted, {target[1] for target, _ in seeds})
     if marked is not None and isinstance(trace, KeepingTrace):
         marked &= trace.active
     pass_ = (RecordedSweep if recorded else Sweep)(run, wanted, marked, outside)

@@ -185,9 +185,15 @@ def inputs_of(in0: Any, in1: int | None) -> tuple[int, ...]:
     return in0 if type(in0) is tuple else (in0,) if in1 is None else (in0, in1)
 
 
-def dependents(segments: list[Segment], wanted: set[int]) -> set[int]:
-    """The records that depend on one that is wanted."""
+def dependents(segments: list[Segment], wanted: set[int], targets: set[int]) -> set[int]:
+    """The records that depend on one that is wanted: all that the `targets` can have in their history, perhaps more."""
     marked = set(wanted)
+    history = _history(segments[0], targets) if segments else None
+    if history is not None:
+        for number, in0, in1 in reversed(history):
+            if in0 in marked or in1 in marked or (type(in0) is tuple and not marked.isdisjoint(in0)):
+                marked.add(number)
+        return marked
     for segment in reversed(segments):
         records = segment.records
         if len(records) == STRIDE:  # a function of one expression
@@ -198,3 +204,29 @@ def dependents(segments: list[Segment], wanted: set[int]) -> set[int]:
             if in0 in marked or in1 in marked or (type(in0) is tuple and not marked.isdisjoint(in0)):
                 marked.add(number)
     return marked
+
+
+SHORT = 200  # records: it takes less to look at some of the last ones twice than at all of a segment
+
+
+def _history(segment: Segment, targets: set[int]) -> list[tuple[int, Any, int | None]] | None:
+    """The records that the targets depend on, newest first; None unless all are among the last few of one segment, as
+    those of an iteration of a loop are."""
+    needed = set(targets)
+    newest = max(needed)
+    if min(needed) < segment.first or newest >= segment.first + len(segment):
+        return None
+    history = []
+    for number in range(newest, max(newest - SHORT, segment.first - 1), -1):
+        if number not in needed:
+            continue
+        needed.remove(number)
+        k = (number - segment.first) * STRIDE
+        in0, in1 = segment.records[k + 1 : k + 3]
+        history.append((number, in0, in1))
+        needed.update([n for n in inputs_of(in0, in1) if n >= 0])
+        if not needed:
+            return history
+        if min(needed) < segment.first:
+            return None
+    return None

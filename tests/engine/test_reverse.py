@@ -270,3 +270,18 @@ def test_what_follows_a_transform_is_recorded_as_if_it_were_not_there() -> None:
 
 def test_the_vector_of_a_transform_may_depend_on_a_variable() -> None:
     assert value("fn f(x) = x**2\nvar u = 2.0\nd = vjp(f)(3.0, u)\noutput grad(d, u)") == 6.0
+
+
+def test_gradients_by_some_of_the_variables_wherever_a_segment_ends() -> None:
+    source = """
+    var x = 2.0; var w = 3.0; var v = [1.0, 2.0]
+    total = 0.0; s = 1.0
+    for k in range(30) {
+        s = x*w + 0.0*s                      # a history that goes back through all segments
+        y = s*x + sum(v*v)*w + k
+        total = total + detach(grad(y, x)) + detach(grad(y, s)) + detach(sum(grad(y, v)))
+        if grad(x*k, w) != none { total = nan }
+    }
+    output total
+    """
+    assert value(source) == pytest.approx(30 * (2 * 2.0 * 3.0 + 2.0 + 2.0 * 3.0 * 3.0))
