@@ -10,7 +10,9 @@ from typing import Any
 
 import gradcli
 from gradcli.engine.evaluator import compile_program, execute
+from gradcli.engine.formulas import forward_formula
 from gradcli.engine.run import Run, Settings
+from gradcli.engine.tape import STRIDE, reachable
 
 from .workload import Contender, Goal, Task, ratio
 
@@ -62,8 +64,19 @@ def executed(source: str, inputs: Mapping[str, Any]) -> tuple[Run, Any]:
     return run, frame
 
 
-def bytes_per_record(source: str, inputs: Mapping[str, Any]) -> float:
-    """How much memory a record of the trace takes, with the numbers that it keeps."""
+def operations(frame: list[Any]) -> int:
+    """The operations that the values of a frame were computed by, as far as they are on the trace. A record may be of
+    several: of an expression that was compiled to one."""
+    total = 0
+    for segment in reachable([value[2] for value in frame if type(value) is tuple], 0):
+        for site in segment.records[::STRIDE]:
+            formula = forward_formula(site.op) if site.op.name == "expression" else ()
+            total += sum(bool(node.arguments) for node in formula) or 1
+    return total
+
+
+def bytes_per_operation(source: str, inputs: Mapping[str, Any]) -> float:
+    """How much memory an operation takes on the trace, with the numbers that are kept for it."""
     executed(source, inputs)  # imports and caches, which aren't counted
     tracemalloc.start()
     try:
@@ -72,8 +85,8 @@ def bytes_per_record(source: str, inputs: Mapping[str, Any]) -> float:
         after, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert frame
-    return (after - before) / run.trace.number
+    assert run.trace.number
+    return (after - before) / operations(frame)
 
 
 def peak_memory(source: str, inputs: Mapping[str, Any]) -> int:
@@ -86,7 +99,7 @@ def peak_memory(source: str, inputs: Mapping[str, Any]) -> int:
 _PEAK = """
 import ast, resource, sys
 import gradcli
-gradcli.load(source=sys.argv[1]).run(ast.literal_eval(sys.argv[2]))
+gradcli.load(source=sys.argv[1]).with_options(mode="reverse").run(ast.literal_eval(sys.argv[2]))
 try:
     with open("/proc/self/status") as lines:
         print(next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM")))

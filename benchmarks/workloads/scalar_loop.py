@@ -99,7 +99,7 @@ WORKLOADS = [
         ],
         [
             Goal("an iteration", "µs", 4.0, _microseconds),
-            Goal("a record of the trace", "bytes", 120.0, lambda t: tools.bytes_per_record(PROGRAM, {"n": N})),
+            Goal("an operation on the trace", "bytes", 120.0, lambda t: tools.bytes_per_operation(PROGRAM, {"n": N})),
         ],
     ),
 ]
