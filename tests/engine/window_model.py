@@ -153,7 +153,7 @@ class Machine:
 
     def update(self, name: str, value: Value) -> None:
         thing = self.names[name]
-        if not isinstance(thing, Variable):
+        if not isinstance(thing, Variable) or thing.kind == "watched":
             raise RefusedError("E312")
         thing.state = value.number
 

@@ -150,6 +150,7 @@ class Meaning:
     def __init__(self, program: Program) -> None:
         self.machine = Machine()
         self.tapes: dict[str, Tape] = {"": self.machine.main}
+        self.replaced: set[str] = set()
         self.log: list[Any] = []
         self.missing = False
         for name, state in STATES.items():
@@ -165,7 +166,7 @@ class Meaning:
         m = self.machine
         answers: dict[str, Any] = {}
         for variable in self.variables:  # one that lost its name to another value has no gradient under it
-            found = m.derivative(m.main, target, variable) if m.names[variable.name] is variable else None
+            found = None if variable.name in self.replaced else m.derivative(m.main, target, variable)
             answers[variable.name] = None if found is None else target.number * 0.0 + found.number
             self.missing = self.missing or found is None
         return answers
@@ -183,7 +184,10 @@ class Meaning:
         m = self.machine
         match statement:
             case Let(name, value):
+                before = m.names.get(name)
                 m.names[name] = m.names[value] if isinstance(value, str) else self.evaluate(value)
+                if m.names[name] is not before:
+                    self.replaced.add(name)
             case Update(name, value):
                 m.update(name, self.evaluate(value))
             case Watch(names, tape):
