@@ -203,6 +203,9 @@ class Machine:
         """How a value changes with a source, along what the tape recorded; None if it doesn't."""
         known: dict[Value, Value | None] = {}
 
+        if source in tape.torn:
+            raise UnspecifiedError
+
         def by_source(value: Value) -> Value | None:
             if value.is_(source):
                 return ONE
