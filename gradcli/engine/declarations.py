@@ -254,8 +254,8 @@ def compile_update(c: Compiler, node: program.Update) -> Callable[[list[Any]], N
                 variable, index = holder, items(frame)
         if variable is UNSET:
             variable = denoted(frame)
-        if type(variable) is not Variable or variable.kind == "const":
-            what = "a constant" if type(variable) is Variable else describe(variable)
+        if type(variable) is not Variable or variable.kind in ("const", "watched"):
+            what = "a constant" if type(variable) is Variable and variable.kind == "const" else describe(variable)
             run.fail("E312", f"`:=` updates a variable, and this is {what}", node.span, help=_meant(node.variable))
         new = value(frame)
         if op_site is not None:

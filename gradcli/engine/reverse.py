@@ -41,7 +41,9 @@ def sweep(
         parts = [wanted - late, *({n} for n in late)]
         return {n: c for part in parts for n, c in sweep(run, seeds, part, recorded, window, since).items()}
     trace = window.trace
-    oldest = max(min(wanted), window.first_number()) if since is None else since
+    whole = window.sees_all()
+    # What is older than all sources may still tell a window that isn't the whole whether it recorded them.
+    oldest = since if since is not None else min(wanted) if whole else window.first_number()
     first = seeds[0][0][2]
     if len(seeds) == 1 and first.first == oldest == since:  # all of it in the segment that the recording began with
         segments = [first]
@@ -51,7 +53,7 @@ def sweep(
     outside: set[int] = set()  # sources that the window watches but didn't make: the sweep ends at them
     if since is not None:
         marked = dependents(segments, wanted, {target[1] for target, _ in seeds})
-    elif not window.sees_all():
+    elif not whole:
         marked, outside = window.marks(segments, wanted)
     elif trace.watched <= wanted and not trace.keeps_all:
         marked = None  # everything recorded depends on some leaf, and all leaves are wanted

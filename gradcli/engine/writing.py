@@ -33,6 +33,9 @@ def write(run: Run, site: Site, array: Any, origin: Any, index: tuple[Any, ...],
         value = to_array(run, site, value)
     if type(array) is Dual:
         return _write_dual(run, site, array, origin, index, value, alone)
+    if type(array) is tuple:  # a traced one of another level below
+        verify_index(run, primal(array), index, site.span)
+        return apply(run, site, ((array, *origin), value), {"index": index})
     owned = alone and array.base is None and getattr(array.flags, "writeable", True)
     x = primal(value)
     if not (type(x) in (float, int, bool, complex) or hasattr(x, "dtype")):

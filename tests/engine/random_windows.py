@@ -123,7 +123,7 @@ class _Writer:
             self.pick(likely) if likely and self.chance(70) else self.pick(["", *(t for t, free in self.tapes.items() if free)])
         )
         form = self.pick(["gradient"] * 8 + ["jacobian"] + (["hessian", "hvp", "jvp"] if not tape else []))
-        seed = self.pick(computed or ["c"]) if form in ("hvp", "jvp") or (form == "gradient" and self.chance(15)) else ""
+        seed = self.name() if form in ("hvp", "jvp") or (form == "gradient" and self.chance(15)) else ""
         sources = [self.source(targets) for _ in range(self.pick([1, 1, 2, 3]))]
         if self.chance(40):
             sources = self.made_of[targets[0]][-6:]

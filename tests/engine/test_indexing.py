@@ -173,3 +173,18 @@ def test_what_is_no_index(form: str, index: str, says: str) -> None:
     error = failure("a = ones([3, 4])\n" + form.format(index))
     assert error.code == ("E309" if "+=" in form and index == '"a"' else "E303")
     assert says in f"{error.message} {error.label} {error.help}"
+
+
+@pytest.mark.parametrize(
+    ("outer", "expected"),
+    [
+        ("jvp(fn(a) = grad(fn(b) = f(a, b))({v}))(3.0, 1.0)", [2.0, 0.0]),
+        ("grad(fn(a) = sum(grad(fn(b) = f(a, b))({v})))(3.0)", 2.0),
+        ("grad(fn(b) = jvp(fn(a) = f(a, b))(3.0, 1.0))({v})", [2.0, 0.0]),
+        ("jvp(fn(a) = jvp(fn(b) = f(a, b))({v}, [1.0, 1.0]))(3.0, 1.0)", 2.0),
+    ],
+)
+@pytest.mark.parametrize("v", ["v", "2.0 * v", "[1.0, 2.0] * 1.0"])
+def test_elements_are_written_at_any_level(outer: str, v: str, expected: Any) -> None:
+    program = "var v = [1.0, 2.0]; fn f(a, b) { w = b * 1.0; w[0] += a; return sum(w**2) }"
+    np.testing.assert_allclose(outputs(f"{program}; r = {outer.format(v=v)}")["r"], expected)

@@ -45,6 +45,7 @@ from .programs import evaluate, executed, failure, outputs, warnings
         ("var x = 2.0; tape t (persistent = true) { y = x**2; t.reset(); z = x**3 }; r = t.gradient([y, z], x)", 12.0),
         ("var x = 2.0; fn f(a) { tape t { y = a**2 }; return t.gradient(y, a) }; r = f(x)", 4.0),
         ("var x = 2.0; fn f() { tape t { y = x**2; fn g() = t.gradient(y, x) }; return g() }; r = f()", 4.0),
+        ("var x = 1.0; tape t { y = x; for i in range(3000) { y = y * 1.0 }; z = y * 2; w = z**2 }; r = t.gradient(w, z)", 4.0),
         # a watch counts from where it stands
         ("var x = 3.0; tape t (watch_variables = false) { y = x**2; watch x; z = x**3 }; r = t.gradient([y, z], x)", 27.0),
         ("const c = 3.0; tape a { watch c; tape b { y = c*c; watch c } }; r = [a.gradient(y, c), b.gradient(y, c)]", [6.0, None]),

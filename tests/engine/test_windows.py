@@ -39,8 +39,8 @@ def agree(found: Any, expected: Any, fused: bool) -> bool:
 
 
 @settings(max_examples=EXAMPLES, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
-@given(window_programs(), st.booleans())
-def test_programs_mean_what_the_model_says(program: Program, fused: bool) -> None:
+@given(window_programs(), st.booleans(), st.sampled_from(["auto", "reverse", "forward"]))
+def test_programs_mean_what_the_model_says(program: Program, fused: bool, mode: str) -> None:
     try:
         expected: Any = Meaning(program)
     except UnspecifiedError:
@@ -49,7 +49,7 @@ def test_programs_mean_what_the_model_says(program: Program, fused: bool) -> Non
         expected = error
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fusion, "HOT", 1 if fused else 10**9)
-        ours = gradcli.load(source=program.source).with_options(of=program.targets)
+        ours = gradcli.load(source=program.source).with_options(of=program.targets, mode=mode)
         if isinstance(expected, RefusedError):
             with pytest.raises(GradcliError, match=expected.code):
                 ours.run()

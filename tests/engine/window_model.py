@@ -104,8 +104,8 @@ class Machine:
             known = [tape.knows(operand) for operand, _ in terms]
             if any(known):
                 tape.recorded[result] = known
-                if tape in self.torn:
-                    tape.torn.add(result)
+            if tape in self.torn or any(operand in tape.torn for operand, _ in terms):
+                tape.torn.add(result)
             for operand, _ in terms:
                 if operand.of and tape.watches(operand) and operand.of not in tape.used and not self.deriving:
                     tape.used.append(operand.of)
@@ -153,7 +153,7 @@ class Machine:
 
     def update(self, name: str, value: Value) -> None:
         thing = self.names[name]
-        if not isinstance(thing, Variable):
+        if not isinstance(thing, Variable) or thing.kind == "watched":
             raise RefusedError("E312")
         thing.state = value.number
 
@@ -203,13 +203,16 @@ class Machine:
         """How a value changes with a source, along what the tape recorded; None if it doesn't."""
         known: dict[Value, Value | None] = {}
 
+        if source in tape.torn:
+            raise UnspecifiedError
+
         def by_source(value: Value) -> Value | None:
             if value.is_(source):
                 return ONE
-            if value not in tape.recorded:
-                return None
             if value in tape.torn:
                 raise UnspecifiedError
+            if value not in tape.recorded:
+                return None
             if value not in known:
                 total = None
                 for (operand, partial), on_tape in zip(value.terms, tape.recorded[value], strict=True):
@@ -219,7 +222,7 @@ class Machine:
                     with self.tearing({t for t in self.open if value not in t.recorded}):
                         outer = partial()
                         term = inner if outer is ONE else self.mul(inner, outer)
-                    total = term if total is None else self.add(total, term)
+                        total = term if total is None else self.add(total, term)
                 known[value] = total
             return known[value]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .window_model import ONE, Machine, Tape, UnspecifiedError, Value, Variable
+from .window_model import ONE, Machine, Tape, Value, Variable
 
 Expression = Any  # a name, a number, or a tuple of an operation and its operands
 _TEXT = {"add": "({} + {})", "sub": "({} - {})", "mul": "({} * {})", "neg": "(-{})"}
@@ -83,14 +83,15 @@ def _several(names: list[str]) -> str:
 
 
 def _request(ask: Ask) -> str:
-    options = ', unconnected = "zero"' if ask.zero else ""
     what = f"{_several(ask.targets)}, {_several(ask.sources)}"
+    seed = f"detach({ask.seed})" if ask.seed else ""  # with a history it may make zeros of nones: a strict product reads it
     if ask.form == "gradient":
-        seed = f", seed = {_several([ask.seed] * len(ask.targets))}" if ask.seed else ""
-        return f"{ask.tape}.gradient({what}{seed}{options})" if ask.tape else f"grad({what}{seed}{options})"
+        what += f", seed = {_several([seed] * len(ask.targets))}" if seed else ""
+        what += ', unconnected = "zero"' if ask.zero else ""
+        return f"{ask.tape}.gradient({what})" if ask.tape else f"grad({what})"
     if ask.form == "jacobian":
         return f"{ask.tape}.jacobian({what})" if ask.tape else f"jacobian({what})"
-    return f"{ask.form}({what}{', ' + ask.seed if ask.seed else ''})"
+    return f"{ask.form}({what}{', ' + seed if seed else ''})"
 
 
 def lines(statement: Any, indent: str) -> list[str]:
@@ -149,6 +150,7 @@ class Meaning:
     def __init__(self, program: Program) -> None:
         self.machine = Machine()
         self.tapes: dict[str, Tape] = {"": self.machine.main}
+        self.replaced: set[str] = set()
         self.log: list[Any] = []
         self.missing = False
         for name, state in STATES.items():
@@ -164,7 +166,7 @@ class Meaning:
         m = self.machine
         answers: dict[str, Any] = {}
         for variable in self.variables:  # one that lost its name to another value has no gradient under it
-            found = m.derivative(m.main, target, variable) if m.names[variable.name] is variable else None
+            found = None if variable.name in self.replaced else m.derivative(m.main, target, variable)
             answers[variable.name] = None if found is None else target.number * 0.0 + found.number
             self.missing = self.missing or found is None
         return answers
@@ -182,7 +184,10 @@ class Meaning:
         m = self.machine
         match statement:
             case Let(name, value):
+                before = m.names.get(name)
                 m.names[name] = m.names[value] if isinstance(value, str) else self.evaluate(value)
+                if m.names[name] is not before:
+                    self.replaced.add(name)
             case Update(name, value):
                 m.update(name, self.evaluate(value))
             case Watch(names, tape):
@@ -213,9 +218,7 @@ class Meaning:
         m, tape = self.machine, self.tapes[ask.tape]
         targets = [m.target(name) for name in ask.targets]
         sources = [m.names[name] for name in ask.sources]
-        seed = m.value(ask.seed) if ask.seed else None
-        if seed is not None and seed.of is not None:
-            raise UnspecifiedError  # whether a request uses the variable
+        seed = m.detach(m.value(ask.seed)) if ask.seed else None
         if ask.form not in ("gradient", "jacobian"):
             self.log.append(self.second(ask.form, targets[0], sources[0], seed))
         elif tape is m.main:
