@@ -39,6 +39,7 @@ PROGRAMS = [
     "var x = 3.0; y = x**3; print grad(y, x), vjp(y, x, 2.0); z = x * x",
     "var x = 3.0; fn f(a) = a**3; print grad(f)(x), value_and_grad(f)(2 * x); z = x * x",
     "var x = 3.0; fn f(a) = a**3; pause { p = grad(f)(x) + hessian(f)(x) + jacobian(f)(x) }; z = p * x",
+    "var w = zeros(0); var x = 2.0; y = w * x",
     "x**2 * y",
 ]
 
