@@ -65,7 +65,7 @@ def _compile_code(c: Compiler, node: program.Function) -> Code:
 
     path = function_path(node) if c.places else c.path
     parameters = {p.slot.index for p in node.parameters}
-    functions = known_functions(node.body, node.captures, c.functions)
+    functions = known_functions(node.body, node, c.functions)
     with c.within(declared=set(), parameters=parameters, path=path, in_module=False, in_function=True, functions=functions):
         body = compile_body(c, node.body)
     return code_of(node, body)

@@ -77,7 +77,8 @@ def deep_stack() -> Iterator[None]:
 def execute(compiled: Compiled, run: Run) -> list[Any]:
     """Executes a program in a fresh run; returns the top-level frame. Raises GradcliError; the run holds what came before."""
     frame = compiled.frame(run)
-    run.asks, run.once = compiled.asks, compiled.once
+    run.asks = compiled.asks
+    run.once = compiled.once and run.direction is None  # in forward mode what a sweep computes has tangents
     try:
         with collector_paused(), ieee(), deep_stack():
             compiled.block(frame)

@@ -13,10 +13,12 @@ from .compiler import own_nodes
 
 
 def known_functions(
-    body: Any, captures: tuple[tuple[program.Slot, program.Slot], ...] = (), outside: dict[int, program.Function] | None = None
+    body: Any, function: program.Function | None = None, outside: dict[int, program.Function] | None = None
 ) -> dict[int, program.Function]:
-    """The slots of a frame that hold one function for good: its own, and those captured from the frame `outside`."""
-    bound: dict[int, int] = {}
+    """The slots of a frame that hold one function for good: those that the body of the frame's `function` binds, and those
+    that this captures from the frame `outside`."""
+    bound = {} if function is None else {parameter.slot.index: 1 for parameter in function.parameters}
+    captures = () if function is None else function.captures
     functions: dict[int, program.Function] = {}
     for node in own_nodes(body):
         is_definition = isinstance(node, program.Assign) and isinstance(node.value, program.FunctionLiteral)

@@ -150,12 +150,11 @@ def batch_jacobian(run: Run, site: Site, operands: list[Any], options: dict[str,
     for seed in batch_seeds(run, primal(target)) if traced else ():
         (row,) = gradients(run, [(traced[0], seed)], [operands[1]], recorded=True, window=window)
         rows.append(row)
-    if all(row is None for row in rows):
+    if not traced or (rows and all(row is None for row in rows)):
         note_unconnected(run, target, operands[1], site.span, window)
         return None
-    filled = [zeros_like(run, source) if row is None else row for row in rows]
-    stacked = apply(run, site.derived(STACK), tuple(filled), {"axis": 1})
-    return apply(run, site.derived(RESHAPE), (stacked,), {"shape": list(shape + inner[1:])})
+    filled = tuple([zeros_like(run, source) if row is None else row for row in rows])
+    return batch_block(run, site, filled, shape, source)
 
 
 def verify_batch(run: Run, shape: tuple[int, ...], inner: tuple[int, ...], site: Site) -> None:
@@ -165,11 +164,20 @@ def verify_batch(run: Run, shape: tuple[int, ...], inner: tuple[int, ...], site:
         run.fail("E314", f"the first axes of target {ours} and source {theirs} aren't one batch", site.span)
 
 
+def batch_block(run: Run, site: Site, rows: tuple[Any, ...], shape: tuple[int, ...], source: Any) -> Any:
+    """The rows of a batch Jacobian, one for each element of a row of the target, which has this shape."""
+    whole = list(shape + shape_of(primal(source))[1:])
+    if not rows:
+        return run.backend.xp.zeros(whole, dtype_name(primal(source)))
+    stacked = apply(run, site.derived(STACK), rows, {"axis": 1})
+    return apply(run, site.derived(RESHAPE), (stacked,), {"shape": whole})
+
+
 def batch_seeds(run: Run, target: Any) -> Iterator[Any]:
     """The seeds of a batch Jacobian: for each element of a row, ones there in all rows."""
     for k in range(count(target.shape[1:])):
         seed = run.backend.xp.zeros(target.shape, target.dtype)
-        seed.reshape(target.shape[0], -1)[:, k] = 1.0
+        seed.reshape(target.shape[0], count(target.shape[1:]))[:, k] = 1.0
         yield seed
 
 

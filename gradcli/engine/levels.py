@@ -114,13 +114,13 @@ class Recording:
             self.records = True
         if self.records:
             self.trace.swept = True
-        found = sweep(self.run, seeds, wanted, self.records or self.own, self.trace.main, self.since)
+        found = sweep(self.run, seeds, wanted, self.records or level > 0, self.trace.main, self.since)
         return [None if i is None or i[1] not in found else self.outside(found[i[1]]) for i in self.inputs]
 
     def pull_scalar(self, value: Traced) -> list[Any]:
         """The cotangents for a float, whose own is 1. A function of one expression on floats is one record, and one step."""
         segment, records = value[2], value[2].records
-        if self.own or segment.first != self.since or len(records) != STRIDE or not is_scalar_step(records):
+        if self.trace.level or segment.first != self.since or len(records) != STRIDE or not is_scalar_step(records):
             return self.pull([(value, 1.0)])
         wanted = {i[1] for i in self.inputs if i is not None}
         if self.records:

@@ -17,7 +17,7 @@ from .backends import count, is_inexact, is_scalar, shape_of
 from .boxes import primal
 from .calls import call_value
 from .derivatives import beside, direction, note_unconnected, seeds_for, verify_target, zeros_like
-from .jacobians import batch_seeds, unit, verify_batch
+from .jacobians import batch_block, batch_seeds, unit, verify_batch, zero_block
 from .levels import Recording, along
 from .run import Run
 from .tape import Site
@@ -141,8 +141,17 @@ def _value_and_jvp(run: Run, transform: Transform, call: Call, arguments: list[A
         if not is_inexact(primal(v)):
             note_unconnected(run, None, v, site.span, None)
     value, tangent = along(run, call, arguments, transform.positions, tangents)
-    verify_target(run, value, site.span, real=False)
+    _verify_value(run, transform, value, site, real=False)
     return List([value, _filled(run, value, tangent)])
+
+
+def _verify_value(run: Run, transform: Transform, value: Any, site: Site, real: bool = True) -> None:
+    """Refuses (E314) a value that has no derivative at all. A gradient is none by what isn't differentiable, and so is what
+    is made of it."""
+    of_gradient = type(transform.function) is Transform
+    for v in leaves(value):
+        if v is not None or not of_gradient:
+            verify_target(run, v, site.span, real)
 
 
 def _filled(run: Run, value: Any, tangent: Any) -> Any:
@@ -169,7 +178,7 @@ def _jacobian(run: Run, transform: Transform, call: Call, arguments: list[Any], 
     wanted = sum(count(shape_of(primal(v))) for v in structure.numbers)
     if transform.mode != "forward":
         recording = _record(run, transform, call, arguments, site)
-        verify_target(run, recording.value, site.span)
+        _verify_value(run, transform, recording.value, site)
         size = sum(count(shape_of(primal(read(v)))) for v in leaves(recording.value))
         if transform.mode == "reverse" or size <= wanted:
             blocks = map_structure(lambda v: _rows(run, recording, structure, read(v), site), recording.value)
@@ -180,15 +189,26 @@ def _jacobian(run: Run, transform: Transform, call: Call, arguments: list[Any], 
 
 
 def _rows(run: Run, recording: Recording, structure: _Structure, target: Any, site: Site) -> Any:
-    """The blocks of one number of the value, by a sweep for each of its elements."""
+    """The blocks of one number of the value, by a sweep for each of its elements; none of a gradient that there isn't."""
+    if target is None:
+        return structure.of([None] * len(structure.numbers))
     shape = shape_of(primal(target))
     _verify_size(run, shape, structure, site)
     sweeps = [recording.pull([(target, unit(run, primal(target), k))]) for k in range(count(shape))]
     blocks = []
     for j, source in enumerate(structure.numbers):
+        inner = primal(source)
         rows = [zeros_like(run, source) if found[j] is None else found[j] for found in sweeps]
-        blocks.append(_gradient(run, target, source, _stacked(run, site, rows, shape, shape_of(primal(source)), 0), site))
+        block = _stacked(run, site, rows, shape, shape_of(inner), 0) if sweeps and is_inexact(inner) else None
+        blocks.append(_block(run, target, source, block, site))
     return structure.of(blocks)
+
+
+def _block(run: Run, target: Any, source: Any, found: Any, site: Site) -> Any:
+    """A block that was found; zeros for one that has no elements, and none by what isn't differentiable."""
+    if found is not None or not is_inexact(primal(source)):
+        return _gradient(run, target, source, found, site)
+    return zero_block(run, target, source)
 
 
 def _columns(run: Run, transform: Transform, call: Call, arguments: list[Any], structure: _Structure, site: Site) -> Any:
@@ -203,17 +223,20 @@ def _columns(run: Run, transform: Transform, call: Call, arguments: list[Any], s
             columns[-1].append([read(t) for t in leaves(_filled(run, value, tangent))])
     if value is None:
         value = call(arguments)
-    verify_target(run, value, site.span)
+    _verify_value(run, transform, value, site)
     numbers = [read(v) for v in leaves(value)]
     blocks = []
     for i, target in enumerate(numbers):
+        if target is None:
+            blocks.append(structure.of([None] * len(structure.numbers)))
+            continue
         shape = shape_of(primal(target))
         _verify_size(run, shape, structure, site)
         row = []
         for source, found in zip(structure.numbers, columns, strict=True):
             inner = shape_of(primal(source))
             stacked = _stacked(run, site, [tangents[i] for tangents in found], inner, shape, -1) if found else None
-            row.append(_gradient(run, target, source, stacked, site))
+            row.append(_block(run, target, source, stacked, site))
         blocks.append(structure.of(row))
     rest = iter(blocks)
     return map_structure(lambda v: next(rest), value)
@@ -246,10 +269,9 @@ def _batch_jacobian(run: Run, transform: Transform, call: Call, arguments: list[
     sweeps = [recording.pull([(target, seed)]) for seed in batch_seeds(run, primal(target))]
     blocks = []
     for j, source in enumerate(structure.numbers):
-        rows = [zeros_like(run, source) if found[j] is None else found[j] for found in sweeps]
-        stacked = apply(run, site.derived(STACK), tuple(rows), {"axis": 1})
-        whole = list(shape + shape_of(primal(source))[1:])
-        blocks.append(apply(run, site.derived(RESHAPE), (stacked,), {"shape": whole}))
+        rows = tuple([zeros_like(run, source) if found[j] is None else found[j] for found in sweeps])
+        block = batch_block(run, site, rows, shape, source) if is_inexact(primal(source)) else None
+        blocks.append(_gradient(run, target, source, block, site))
     recording.finish()
     return structure.of(blocks)
 

@@ -79,7 +79,7 @@ class ForwardRuns:
             return []
         turns = (1.0, 1j) if is_complex(source.state) else (1.0,)
         elements = []
-        for k in range(count(shape_of(source.state))):
+        for k in range(max(count(shape_of(source.state)), 1)):  # an empty array has a run, too: is it connected?
             for turn in turns:
                 run = Run(self.options.settings, self.inputs)
 
@@ -104,7 +104,8 @@ class ForwardRuns:
         if not shape_of(state):
             return numbers[0]
         xp = backend_for(self.options.device).xp
-        return xp.array([n if is_complex(state) else float(n) for n in numbers], state.dtype).reshape(state.shape)
+        flat = [n if is_complex(state) else float(n) for n in numbers[: count(state.shape)]]
+        return xp.array(flat, state.dtype).reshape(state.shape)
 
 
 def _total_tangent(run: Run, target: Any) -> Any:
@@ -115,6 +116,6 @@ def _total_tangent(run: Run, target: Any) -> Any:
             value = lowered(value, run.trace.level)
         if level_of(value) == run.direction_level:
             t = primal(value.tangent)
-            t = t.sum() if shape_of(t) else t
+            t = run.backend.settle(t.sum()) if shape_of(t) else t
             total = t if total is None else total + t
     return total

@@ -95,3 +95,17 @@ def test_an_unassigned_name_is_found_first(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(fusion, "HOT", 1)
     with pytest.raises(GradcliError, match="E307"):
         evaluate("fn f(n) { for i in range(3) { y = w * 2.0 + 1.0 }; return y }; if 1 > 2 { w = 1.0 }; r = f(1)")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "fn g(f, x) { y = f(x)*2.0 + 1.0; fn f(a) = a*10.0; return y }; var x = 2.0\n"
+        "for i in range(3) { y = g(sin, x) }; output y",
+        "module M(f) { y = f(2.0)*2.0 + 1.0; fn f(a) = a*10.0 }; var x = 2.0\n"
+        "for i in range(3) { m = M(sin); y = m.y*x }; output y",
+    ],
+)
+def test_a_parameter_is_not_the_function_that_takes_its_name_later(monkeypatch: pytest.MonkeyPatch, source: str) -> None:
+    cold, warm = _in_both(monkeypatch, source)
+    np.testing.assert_equal(warm.outputs, cold.outputs)

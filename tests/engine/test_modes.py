@@ -36,6 +36,10 @@ PROGRAMS = [
     "var x = 3.0; tape t { y = x**3 }; g = t.gradient(y, x); output y, g",
     "var x = 3.0; fn f(a) = a**3; y = grad(f)(x) * x; output y",
     "var x = 3.0; fn f(a) { b = a**3; return grad(b, a) }; y = f(x) * x; output y",
+    "var x = 3.0; y = x**3; print grad(y, x), vjp(y, x, 2.0); z = x * x",
+    "var x = 3.0; fn f(a) = a**3; print grad(f)(x), value_and_grad(f)(2 * x); z = x * x",
+    "var x = 3.0; fn f(a) = a**3; pause { p = grad(f)(x) + hessian(f)(x) + jacobian(f)(x) }; z = p * x",
+    "var w = zeros(0); var x = 2.0; y = w * x",
     "x**2 * y",
 ]
 
@@ -49,6 +53,7 @@ def test_forward_gives_what_reverse_gives(source: str, dtype: str) -> None:
     for mode in ("forward", "auto"):
         found = answers[mode]
         np.testing.assert_equal(found.outputs, expected.outputs)
+        assert found.printed == expected.printed
         assert found.gradients.keys() == expected.gradients.keys()
         for of, row in expected.gradients.items():
             for by, g in row.items():
