@@ -39,6 +39,7 @@ def compile_function(c: Compiler, node: program.Function) -> Closure:
     """The closure that makes a function value: its code is compiled once, its cells and defaults are taken each time."""
     code = _compile_code(c, node)
     if node.rule is not None or node.opaque:
+        c.rules = True
         code.body = with_rule(code, None if node.rule is None else _compile_code(c, node.rule))
     return compile_maker(c, node, code)
 

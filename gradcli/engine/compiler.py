@@ -28,7 +28,8 @@ class Compiler:
     declared   the slots of the top level that are declared: assigning to one may replace a variable
     functions  the slots of the frame being compiled that hold one function for good (`inlining.py`)
     in_function  whether what is compiled is inside a function
-    asks       whether a function asks for gradients of values (`grad(y, x)`, a tape)
+    asks       whether a function asks for gradients of values (`grad(y, x)`, a tape); a run that keeps everything does
+    rules      whether a function has a rule of its own, or is opaque
     parameters  the slots of the function being compiled that are its parameters
     """
 
@@ -43,7 +44,7 @@ class Compiler:
         self.declared: set[int] = set()
         self.fusing = False
         self.functions: dict[int, program.Function] = {}
-        self.in_function = self.asks = False
+        self.in_function, self.asks, self.rules = False, keeps_all, False
         self.parameters: set[int] = set()
         self.settings = settings
         self.keeps_all = keeps_all

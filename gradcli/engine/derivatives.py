@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
 from ..diagnostics import Span
 from ..ops import OPS
-from .apply import apply, plain_array, to_array
-from .backends import is_complex, is_inexact, shape_of
+from .apply import apply, to_array
+from .backends import dtype_name, is_complex, is_inexact, shape_of
 from .lanes import Lanes
 from .reverse import sweep
 from .run import Run, Unconnected
 from .tape import STRIDE, Site, Traced, primal, reachable
 from .unregistered import request
-from .values import Instance, List, Variable, describe, is_callable, leaves, map_structure, read, show_shape
+from .values import Instance, List, Variable, describe, is_callable, is_number, leaves, map_structure, read, show_shape
 from .windows import Window, inputs_of
 
 ADD = OPS["add"]
+CASTS = {name: OPS[name] for name in ("float32", "float64", "complex128")}
 
 
 # ---- targets and sources ---------------------------------------------------------------------------------------------
@@ -39,22 +40,31 @@ def read_target(target: Any) -> Any:
     return value
 
 
-def verify_target(run: Run, target: Any, span: Span | None, real: bool = True) -> list[Traced]:
+def verify_target(run: Run, target: Any, span: Span | None, real: bool = True, of: Any = None) -> list[Traced]:
     """The traced values in a target. Raises GradcliError (E314) for what has no gradient at all: with `real` complex
-    numbers are among these."""
+    numbers are among these. `of` is the function whose value the target is, if a function is differentiated."""
     traced = []
     for value in map(read_target, leaves(target)):
         inner = primal(value)
-        if is_callable(inner):
-            what = describe(inner) if type(inner) is Instance else "a function"
-            run.fail("E314", f"the target is {what}", span, help="call it first: `grad(f(x), x)`")
-        if inner is None or type(inner) in (str, Instance):
-            run.fail("E314", f"the target is {describe(inner)}", span, help="a target is a number or an array")
-        if real and is_complex(inner):
-            run.fail("E314", "the target is complex", span, help="take its `real` part, its `imag` part or its `abs`")
+        if inner is None or is_callable(inner) or type(inner) in (str, Instance) or (real and is_complex(inner)):
+            _refuse(run, inner, span, of)
         if type(value) is tuple and is_inexact(inner):
             traced.append(value)
     return traced
+
+
+def _refuse(run: Run, value: Any, span: Span | None, of: Any) -> NoReturn:
+    what, called = ("the target", "") if of is None else (f"the value of `{of.name or 'fn'}`", of.name or "fn")
+    if is_callable(value):
+        help = "call it first: `grad(f(x), x)`; the derivative as a function is `grad(f)`"
+        help = f"call it in the function that is differentiated: `fn(x) = {called}(x)(…)`" if called else help
+        run.fail("E314", f"{what} is {describe(value) if type(value) is Instance else 'a function'}", span, help=help)
+    if is_complex(value):
+        run.fail("E314", f"{what} is complex", span, help="take its `real` part, its `imag` part or its `abs`")
+    help = "a target is a number or an array"
+    if value is None and called:
+        help = f"`{called}` must `return` numbers or arrays, or lists or dicts of them"
+    run.fail("E314", f"{what} is {describe(value)}", span, help=help)
 
 
 def gradients(
@@ -74,38 +84,47 @@ def ones_like(run: Run, value: Any) -> Any:
     if type(value) is Lanes:
         return Lanes(run.backend.xp.ones(value.array.shape, value.dtype))
     if not shape_of(value):
-        return 1.0 if type(value) is float else run.backend.settle(value * 0 + 1)
+        return 1.0 if type(value) is float else _scalar_like(run, value, 1.0)
     return run.backend.xp.ones(value.shape, value.dtype)
 
 
+def _scalar_like(run: Run, value: Any, number: float) -> Any:
+    """A number of the kind of a scalar; a float of the run's dtype for what is no float."""
+    if type(value) is complex:
+        return complex(number)
+    return value.dtype.type(number) if hasattr(value, "dtype") and is_inexact(value) else run.real(number)
+
+
 def zeros_like(run: Run, value: Any) -> Any:
+    """Zeros of the value's shape and dtype; floats for what is no float."""
     value = primal(read(value))
     if not shape_of(value):
-        return run.real(0.0)
+        return _scalar_like(run, value, 0.0)
     return run.backend.xp.zeros(value.shape, value.dtype if is_inexact(value) else run.settings.dtype)
 
 
 def seeds_for(
-    run: Run, traced: list[Traced], target: Any, seed: Any, site: Site, given: str = "seed"
+    run: Run, traced: list[Traced], target: Any, seed: Any, site: Site, given: str = "seed", of: str = "target"
 ) -> list[tuple[Traced, Any]]:
-    """The traced values in a target, each with its cotangent: its part of the seed, or ones. Messages call the seed `given`."""
+    """The traced values in a target, each with its cotangent: its part of the seed, or ones. Messages call the seed `given`,
+    and the target `of`."""
     if seed is None:
-        return _merged(run, site, [(t, ones_like(run, t)) for t in traced])
+        return merged(run, site, [(t, ones_like(run, t)) for t in traced])
     seeds = []
-    for value, cotangent in beside(run, target, seed, site, given):
+    for value, cotangent in beside(run, target, seed, site, given, of):
         value, cotangent = read_target(value), read(cotangent)
         if type(cotangent) is List:
-            cotangent = plain_array(run, cotangent, lambda m, h: run.fail("E314", m, site.span, help=h))
+            cotangent = to_array(run, site, cotangent)
         inner = primal(cotangent)
         if shape_of(inner) != shape_of(primal(value)):
             ours, theirs = show_shape(shape_of(primal(value))), show_shape(shape_of(inner))
-            run.fail("E314", f"the {given} has shape {theirs}, the target {ours}", site.span, help="they must be equal")
+            run.fail("E314", f"the {given} has shape {theirs}, the {of} {ours}", site.span, help="they must be equal")
         if type(value) is tuple:
             seeds.append((value, cotangent if is_inexact(inner) else _as_float(run, inner)))
-    return _merged(run, site, seeds)
+    return merged(run, site, seeds)
 
 
-def _merged(run: Run, site: Site, seeds: list[tuple[Traced, Any]]) -> list[tuple[Traced, Any]]:
+def merged(run: Run, site: Site, seeds: list[tuple[Traced, Any]]) -> list[tuple[Traced, Any]]:
     """Targets and their cotangents, each target once."""
     if len(seeds) < 2:
         return seeds
@@ -118,7 +137,13 @@ def _merged(run: Run, site: Site, seeds: list[tuple[Traced, Any]]) -> list[tuple
 
 
 def beside(run: Run, target: Any, seed: Any, site: Site, given: str = "seed", of: str = "target") -> Iterator[tuple[Any, Any]]:
-    """Each value of a target with its part of the seed, which has the same structure; or of sources, with the vector's."""
+    """Each value of a target with its part of the seed, which has the same structure; or of sources, with the vector's. An
+    array may stand for a list: its rows do."""
+    seed = read(seed)
+    if type(target) is List and shape_of(primal(seed)):
+        from .builtins import rows  # which has these derivatives among the builtins
+
+        seed = List(rows(run, site, seed))
     if type(target) is List and type(seed) is List and len(target) == len(seed):
         pairs: Iterable[tuple[Any, Any]] = zip(target, seed, strict=True)
     elif type(target) is dict and type(seed) is dict and target.keys() == seed.keys():
@@ -221,31 +246,50 @@ def jvp(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> A
     pairs = list(beside(run, sources, v, site, "vector", "source"))
     flat = [source for source, _ in pairs]
 
-    def tangent(value: Any, window: Window) -> Any:
+    def tangent(value: Any) -> Any:
         value = read(value)
         traced = verify_target(run, value, site.span)
         if not traced:
             return zeros_like(run, value)
-        u = run.trace.leaf(zeros_like(run, value))
-        cotangents = gradients(run, [(traced[0], u)], flat, recorded=True, window=window)
-        seeds = []
-        for g, (source, v) in zip(cotangents, pairs, strict=True):
-            tangent_of_source = direction(run, source, v, site)
-            seeds += seeds_for(run, [g], g, tangent_of_source, site) if type(g) is tuple else []
-        (result,) = gradients(run, _merged(run, site, seeds), [u], recorded=True, window=window)
+        with weighed(run, traced[0], flat) as (u, cotangents, window):
+            seeds = []
+            for g, (source, v) in zip(cotangents, pairs, strict=True):
+                tangent_of_source = direction(run, source, v, site)
+                seeds += seeds_for(run, [g], g, tangent_of_source, site) if type(g) is tuple else []
+            (result,) = gradients(run, merged(run, site, seeds), [u], recorded=True, window=window)
         return zeros_like(run, value) if result is None else result
 
-    with seeing_itself(run) as window:
-        return map_structure(lambda value: tangent(value, window), target)
+    return map_structure(tangent, target)
 
 
-def direction(run: Run, source: Any, direction: Any, site: Site) -> Any:
-    """What goes along a source: of its shape."""
+@contextmanager
+def weighed(
+    run: Run, target: Traced, sources: list[Any], window: Window | None = None
+) -> Iterator[tuple[Traced, list[Any], Window]]:
+    """A cotangent of the target that stands for any, and those of the sources in the window, which are linear in it; with
+    the tape that sees how."""
+    trace = run.trace
+    u = trace.leaf(zeros_like(run, target))
+    with seeing_itself(run) as view:
+        yield u, gradients(run, [(target, u)], sources, recorded=True, window=window or view), view
+    trace.watched.discard(u[1])
+    trace.main.watch.discard(u[1])
+
+
+def direction(run: Run, source: Any, direction: Any, site: Site, of: str = "source") -> Any:
+    """What goes along a source: of its shape and dtype. Raises GradcliError (E314) for a vector that doesn't fit."""
+    direction = read(direction)
     direction = to_array(run, site, direction) if type(direction) is List else direction
-    ours, theirs = shape_of(primal(read(source))), shape_of(primal(read(direction)))
-    if ours != theirs:
-        message = f"the vector has shape {show_shape(theirs)}, the source {show_shape(ours)}"
-        run.fail("E314", message, site.span, help="they must be equal")
+    like, inner = primal(read(source)), primal(direction)
+    if not is_number(inner):
+        run.fail("E314", f"the vector is {describe(inner)}, the {of} {describe(like)}", site.span, help="give numbers")
+    if shape_of(like) != shape_of(inner):
+        ours, theirs = show_shape(shape_of(like)), show_shape(shape_of(inner))
+        run.fail("E314", f"the vector has shape {theirs}, the {of} {ours}", site.span, help="they must be equal")
+    if is_complex(inner) and not is_complex(like):
+        run.fail("E314", f"the vector is complex, the {of} real", site.span, help="a real number moves along real ones only")
+    if (dtype := dtype_name(like)) in CASTS and dtype_name(inner) != dtype:
+        direction = apply(run, site.derived(CASTS[dtype]), (direction,))
     return direction
 
 

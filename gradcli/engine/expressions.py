@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..lang import program
-from . import calls, indexing, modules, scalar_closures
+from . import builtins, calls, indexing, modules, scalar_closures
 from .apply import apply
 from .backends import shape_of
 from .boxes import Dual
@@ -101,6 +101,7 @@ def _read(c: Compiler, node: program.Read) -> Closure:
 
 
 def _builtin(c: Compiler, node: program.Builtin) -> Closure:
+    c.asks = c.asks or builtins.asks_of_values(node.op)  # whoever calls it may be a function
     return lambda frame: node.op
 
 

@@ -1,7 +1,8 @@
 """Levels: what a transform opens around the call of its function, and closes when that returns.
 
 A reverse level is a window on the trace at hand; only where a forward level lies between does it need a trace of its
-own, whose primals are then duals. A forward level boxes the arguments in `Dual`s, and keeps nothing.
+own, whose primals are then duals. A forward level boxes the arguments in `Dual`s, and keeps nothing. Where a function
+asks for gradients of values, tapes and captured names must meet on one trace: tangents then go over that, by sweeps.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ from typing import Any
 from ..ops import OPS
 from .backends import is_inexact, is_scalar
 from .boxes import Dual, level_of, lowered, primal
+from .derivatives import merged, zeros_like
 from .plain_sweep import is_scalar_step, plain_step
 from .recorded_sweep import RecordedSweep
 from .reverse import sweep
 from .run import Run
-from .tape import STRIDE, Leaf, Site, Trace, Traced, blank, leaf_numbers, reachable
+from .tape import STRIDE, KeepingTrace, Leaf, Site, Trace, Traced, blank, leaf_numbers, reachable
 from .values import UNSET, Function, List, Variable, leaves, map_structure, read
 from .windows import Window
 
@@ -50,11 +52,8 @@ class Recording:
         trace = self.trace = run.trace
         self.before, self.limit = trace.segment, trace.limit
         self._passes_on = False  # whether an argument comes from outside as it is
-        window = None
-        if self.before is None:  # inside `pause`
-            window = Window(trace, automatic=False)
-            trace.open(window)
-        else:
+        paused = None if trace.main.recording else _go_on(trace)
+        if self.before is not None:
             trace.advance()  # a segment that holds nothing from outside, and that `finish` can let go of
         self.since, self.switched = trace.number, trace.switched
         self.order = next(_numbers)
@@ -73,12 +72,12 @@ class Recording:
             self.value = call(arguments)
         finally:
             run.trace, run.level = outside
-            if window is not None:
-                trace.close(window)
+            if paused is not None:
+                _stop(trace, paused)
         if self.own:
             trace.close(trace.main)  # sweeps go through `apply`, for the levels below, and aren't recorded here
         depends = self._passes_on or trace.keeps_all or self._depends_on_outside()
-        self.records = window is None and not self.own and depends and (trace.keeps_all or not run.once)
+        self.records = self.before is not None and not self.own and depends and (trace.keeps_all or not run.once)
 
     def _fresh(self, site: Site, value: Any) -> Any:
         value = read(value)
@@ -102,6 +101,8 @@ class Recording:
             if self.run.asks:  # for gradients of values inside the function, by the argument
                 trace.watched.add(fresh[1])
                 trace.main.watch.add(fresh[1])
+                if isinstance(trace, KeepingTrace):
+                    trace.active.add(fresh[1])
         self.inputs.append(fresh)
         return fresh
 
@@ -116,6 +117,35 @@ class Recording:
             self.trace.swept = True
         found = sweep(self.run, seeds, wanted, self.records or level > 0, self.trace.main, self.since)
         return [None if i is None or i[1] not in found else self.outside(found[i[1]]) for i in self.inputs]
+
+    def push(self, tangents: list[Any], site: Site) -> list[Any]:
+        """The tangents of the parts of the value, in order, None where unconnected, for those of the inputs, None for zero.
+
+        By two sweeps: what the first gives is linear in the cotangents that it starts from, and the second transposes it.
+        """
+        run, trace, level = self.run, self.trace, self.trace.level
+        parts = [read(v) for v in leaves(self.value)]
+        if any(level_of(t) == level for t in tangents):  # a vector that depends on something outside
+            self.records = True
+        wanted = {i[1] for i in self.inputs if i is not None}
+        moving = [k for k, v in enumerate(parts) if level_of(v) == level and is_inexact(primal(v))]
+        weights = {k: trace.leaf(zeros_like(run, parts[k])) for k in moving}
+        numbers = {u[1] for u in weights.values()}
+        paused = None if trace.main.recording else _go_on(trace)
+        try:
+            seeds = merged(run, site, [(parts[k], u) for k, u in weights.items()])
+            pulled = sweep(run, seeds, wanted, True, trace.main, self.since, bodies=True)
+            pairs = [(pulled[i[1]], t) for i, t in zip(self.inputs, tangents, strict=True) if i is not None and i[1] in pulled]
+            seeds = merged(run, site, [(c, t) for c, t in pairs if t is not None and level_of(c) == level])
+            found = sweep(run, seeds, numbers, self.records, trace.main, self.since)
+        finally:
+            if paused is not None:
+                _stop(trace, paused)
+        trace.swept = trace.swept or self.records
+        trace.watched -= numbers
+        trace.main.watch -= numbers
+        tangent_of = {k: self.outside(found[u[1]]) for k, u in weights.items() if u[1] in found}
+        return [tangent_of.get(k) for k in range(len(parts))]
 
     def pull_scalar(self, value: Traced) -> list[Any]:
         """The cotangents for a float, whose own is 1. A function of one expression on floats is one record, and one step."""
@@ -160,6 +190,19 @@ class Recording:
         return any(s.roots < order or any(earlier.first < since for earlier in s.earlier) for s in segments)
 
 
+def _go_on(trace: Trace) -> Window:
+    """Records on inside `pause`: a view of the main tape stands in for it. Returns the main tape, for `_stop`."""
+    main = trace.main
+    trace.main = main.view()
+    trace.open(trace.main)
+    return main
+
+
+def _stop(trace: Trace, main: Window) -> None:
+    view, trace.main = trace.main, main
+    trace.close(view)
+
+
 def _numbers_seen(function: Any, arguments: list[Any], wrt: list[int]) -> set[int] | None:
     """The numbers of the traced values that a function of the program captured, is given beside the arguments at `wrt`, or
     is given twice; None where it gets what may hold others: functions, lists, modules."""
@@ -193,32 +236,22 @@ def perturb(run: Run, direction: Callable[[str, Any], Any], traced: bool) -> Non
 
 
 def along(
-    run: Run, call: Callable[[list[Any]], Any], arguments: list[Any], wrt: list[int], tangents: list[Any]
+    run: Run, call: Callable[[list[Any]], Any], arguments: list[Any], wrt: list[int], tangents: list[Any], site: Site
 ) -> tuple[Any, Any]:
-    """One call of a function at a forward level.
+    """One call of a function, and how its value changes along tangents.
 
     `tangents` holds one for each number in the arguments at the positions `wrt`, in order; None for one that isn't
     perturbed. Returns the value and its tangent, of the same structure, with None where the value has none.
     """
-    outside = run.trace, run.level
+    if run.asks:
+        return _along_the_trace(run, call, arguments, wrt, tangents, site)
+    outside = run.level
     level = run.level = next(_numbers)
-    if run.asks:  # a function asks for gradients of values: they need a trace, above this level
-        run.level = next(_numbers)
-        run.trace = Trace(run.level, run.trace)
-    trace = run.trace
-
     rest = iter(tangents)
 
     def perturbed(value: Any) -> Any:
-        value, tangent = read(value), next(rest)
-        if tangent is None:
-            return value
-        dual = Dual(value, tangent, level)
-        if trace is outside[0]:
-            return dual
-        fresh = trace.leaf(dual, None, Leaf(trace))
-        trace.main.watch.add(fresh[1])
-        return fresh
+        tangent = next(rest)
+        return read(value) if tangent is None else Dual(read(value), tangent, level)
 
     arguments = arguments.copy()
     for k in wrt:
@@ -226,8 +259,21 @@ def along(
     try:
         value = call(arguments)
     finally:
-        run.trace, run.level = outside
-    if trace is not outside[0]:
-        value = map_structure(lambda v: lowered(read(v), trace.level), value)
+        run.level = outside
     tangent = map_structure(lambda v: v.tangent if level_of(v := read(v)) == level else None, value)
     return map_structure(lambda v: lowered(read(v), level), value), tangent
+
+
+def _along_the_trace(
+    run: Run, call: Callable[[list[Any]], Any], arguments: list[Any], wrt: list[int], tangents: list[Any], site: Site
+) -> tuple[Any, Any]:
+    """The same without a level, by sweeps over what the call records."""
+    run.bodies += 1
+    try:
+        recording = Recording(run, call, arguments, wrt, site)
+    finally:
+        run.bodies -= 1
+    found = iter(recording.push(tangents, site))
+    value = map_structure(lambda v: recording.outside(read(v)), recording.value)
+    recording.finish()
+    return value, map_structure(lambda v: next(found), value)

@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..diagnostics import Diagnostic, GradcliError
 from ..lang import program
 from ..ops import OPS
 from ..ops.op import Op
 from .backends import is_inexact
 from .boxes import Dual, level_of, levels_of, primal, up_to
 from .compiler import Closure, Compiler
-from .own_rules import Captured, OwnCall, captured_error, numbered, shelve
+from .own_rules import Captured, OwnCall, captured_error, numbered, opaque_error, shelve
 from .run import Run
 from .tape import STRIDE, Segment, Site, Trace, Traced, blank, leaf_numbers
 from .values import FRAME_HEAD, UNSET, Code, List, Variable, contents, leaves, map_structure, read
@@ -105,9 +104,7 @@ class _Call:
             return value
         node = self.function.code.node
         if node.opaque:
-            help = 'forward mode goes through the body; reverse mode asks the rule that is registered (`mode = "reverse"`)'
-            message = f"forward mode can't differentiate `{node.name}`, which is opaque"
-            raise GradcliError(Diagnostic("E317", message, node.span, help=help))
+            raise opaque_error(node)
         tangents = iter([v.tangent if level_of(v) == level else None for v in leaves(result)])
         return map_structure(lambda v: v if (t := next(tangents)) is None else Dual(v, t, level), value)
 
@@ -132,7 +129,10 @@ class _Call:
         else:
             kept = [shelve(argument, level, held) for argument in arguments]
         parameters = numbered(arguments, lambda v: level_of(v) == level)
-        call = OwnCall(function.code.node, function.rule or frame[function.slot], kept, parameters, outputs, captured)
+        body = None
+        if self.run.bodies:
+            body = [shelve(v, level, held) for v, k in zip(leaves(result), leaves(outputs), strict=True) if k is not None]
+        call = OwnCall(function.code.node, function.rule or frame[function.slot], kept, parameters, outputs, captured, body)
         parts = [v for v, k in zip(leaves(value), leaves(outputs), strict=True) if k is not None]
         whole, value = _record(trace, site.on(tuple(range(len(inputs)))), inputs, call, parts, value)
         for _, number, segment in held:

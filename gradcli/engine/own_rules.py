@@ -84,9 +84,10 @@ class OwnCall:
     parameters  the arguments' structures: the numbers of the record's inputs where they are traced, elsewhere None
     outputs     the result's structure, likewise; 0 for a result that is a number or an array
     captured    inputs beyond those of the arguments
+    body        what the body returned for each of the outputs, where a tangent may be carried through it; else None
     """
 
-    __slots__ = ("captured", "function", "kept", "outputs", "parameters", "rule")
+    __slots__ = ("body", "captured", "function", "kept", "outputs", "parameters", "rule")
 
     def __init__(
         self,
@@ -96,14 +97,20 @@ class OwnCall:
         parameters: List,
         outputs: Any,
         captured: list[Captured],
+        body: list[Any] | None,
     ) -> None:
         self.function, self.rule, self.kept = function, rule, kept
-        self.parameters, self.outputs, self.captured = parameters, outputs, captured
+        self.parameters, self.outputs, self.captured, self.body = parameters, outputs, captured, body
 
     def pull(self, sweep: Sweep, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, y: Any, number: int) -> None:
         """Takes the cotangent `g` of the record `number` to its inputs. Raises GradcliError where there is no rule, and
         where the rule fails or returns what is no gradient."""
         run, segment = sweep.run, sweep.segment
+        if sweep.bodies and self.body is not None:
+            if self.function.opaque:
+                raise opaque_error(self.function, (CallSite(self.function.name, site.span), *segment.calls_to(number)))
+            self._through_body(sweep, g)
+            return
         asked = [k for k, n in enumerate(numbers) if sweep.marked is None or n in sweep.marked]
         if not asked:
             return
@@ -125,6 +132,11 @@ class OwnCall:
                 sweep.add(numbers[k], found[k])
             elif isinstance(segment.trace, KeepingTrace):
                 segment.trace.declined[numbers[k]] = site, rule.code.node
+
+    def _through_body(self, sweep: Sweep, g: Any) -> None:
+        for part, cotangent in zip(self.body or (), g if type(g) is list else [g], strict=True):
+            if type(part) is Held and cotangent is not None:
+                sweep.add(part.number, cotangent)
 
     def _rule(self, segment: Segment) -> tuple[Function | None, list[Any]]:
         """The rule as a function, and what it takes behind the cotangent."""
@@ -148,6 +160,13 @@ class OwnCall:
             names = _names(beyond)
             fix = f"make {names} {'a parameter' if len(beyond) == 1 else 'parameters'} of `{name}`, then {fix}"
         return UnregisteredError(f"`{name}`", site.span, calls, f"{fix}, or cut the path with `detach(…)`")
+
+
+def opaque_error(function: program.Function, calls: tuple[CallSite, ...] = ()) -> GradcliError:
+    """E317: forward mode has come to an opaque function."""
+    help = 'forward mode goes through the body; reverse mode asks the rule that is registered (`mode = "reverse"`)'
+    message = f"forward mode can't differentiate `{function.name}`, which is opaque"
+    return GradcliError(Diagnostic("E317", message, function.span, help=help, calls=calls))
 
 
 def _call(run: Run, rule: Function, arguments: list[Any], site: Site) -> Any:

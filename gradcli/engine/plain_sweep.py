@@ -35,6 +35,7 @@ class Sweep:
     repairs   whether products are the strict ones, 0 wherever the cotangent is (see `sweep`)
     owned     the cotangents that are buffers which nobody else holds
     risks     whether there was a product that can need a repair: with a partial that can be infinite
+    bodies    whether functions with a rule of their own are passed by their bodies
     """
 
     recorded = False
@@ -45,7 +46,7 @@ class Sweep:
         self.cotangents: dict[int, Any] = {}
         self.owned: set[int] = set()
         self.found: dict[int, Any] = {}
-        self.risks = False
+        self.risks = self.bodies = False
         self.site: Site  # of the record being passed
         self.segment: Segment  # which holds it
 

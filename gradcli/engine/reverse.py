@@ -25,12 +25,14 @@ def sweep(
     recorded: bool,
     window: Window | None = None,
     since: int | None = None,
+    bodies: bool = False,
 ) -> dict[int, Any]:
     """The cotangents of the records and leaves in `wanted`, for the targets and their cotangents in `seeds`.
 
     `window` is the tape that is asked; the main tape if it is None. `since` is for sources that nothing but the records
     from that number on can depend on, whatever the windows. A number that isn't in the result is unconnected.
-    `recorded` goes through `apply`; else cotangents are primals.
+    `recorded` goes through `apply`; else cotangents are primals. `bodies` goes through the bodies of functions with a rule
+    of their own, as forward mode does, where these were called for it.
     Raises GradcliError (E317) where an operation on the way has no gradient registered, or has none at this point.
     """
     if not wanted or not seeds:
@@ -39,7 +41,7 @@ def sweep(
     late = wanted & window.late.keys()
     if late and len(wanted) > 1:  # what doesn't count for one of them may count for the others
         parts = [wanted - late, *({n} for n in late)]
-        return {n: c for part in parts for n, c in sweep(run, seeds, part, recorded, window, since).items()}
+        return {n: c for part in parts for n, c in sweep(run, seeds, part, recorded, window, since, bodies).items()}
     trace = window.trace
     whole = window.sees_all()
     # What is older than all sources may still tell a window that isn't the whole whether it recorded them.
@@ -62,6 +64,7 @@ def sweep(
     if marked is not None and isinstance(trace, KeepingTrace):
         marked &= trace.active
     pass_ = (RecordedSweep if recorded else Sweep)(run, wanted, marked, outside)
+    pass_.bodies = bodies
     found = _pass(segments, seeds, pass_)
     # What should have been 0 · inf = 0 is nan, and stays nan: so only what ends up non-finite can need the repair.
     if not recorded and pass_.risks and not all(run.backend.is_finite(c) for c in found.values()):

@@ -58,18 +58,19 @@ class Run:
     sizes      named sizes of declared shapes: the size, and where it was first given
     place      the statement being executed, if the settings want it tracked
     level      the innermost level that a transform has opened (`boxes.py`); `trace` is that of the innermost reverse one
-    asks       whether a function of the program asks for a gradient of a value, so that forward levels need a trace
+    asks       whether a function of the program asks for a gradient of a value, so that tangents need a trace
+    bodies     how many calls are inside each other whose tangents go over the trace (`levels.py`)
     once       whether nothing that a derivative gave will be differentiated, so that no sweep needs to be recorded
+    rules      whether a function of the program has a rule of its own, whose derivatives depend on the mode
     direction  in forward mode, the tangent of a variable, `(name, state) -> tangent or None`, at `direction_level`
     paused     forward levels up to this one carry no tangents: they were open when a `pause` began
     draws      calls of random builtins so far: with the seed, the whole state of the generator
     """
 
     __slots__ = (
-        "_free_memory", "asks", "attached", "backend", "declared", "depth", "diagnostics", "direction", "direction_level",
-        "draws", "expectations", "imports", "inputs", "level", "once", "outputs", "paused", "place", "printed", "replaced",
-        "settings", "sizes", "steps", "trace",
-        "unconnected", "used_inputs",
+        "_free_memory", "asks", "attached", "backend", "bodies", "declared", "depth", "diagnostics", "direction",
+        "direction_level", "draws", "expectations", "imports", "inputs", "level", "once", "outputs", "paused", "place",
+        "printed", "replaced", "rules", "settings", "sizes", "steps", "trace", "unconnected", "used_inputs",
     )  # fmt: skip
 
     def __init__(self, settings: Settings, inputs: Mapping[str, Any], keeps_all: bool = False) -> None:
@@ -92,8 +93,8 @@ class Run:
         self.level = 0
         self.direction: Callable[[str, Any], Any] | None = None
         self.direction_level = 0
-        self.asks = self.once = False
-        self.paused = 0
+        self.asks = self.once = self.rules = False
+        self.paused = self.bodies = 0
         self.place: Span | None = None
         self.steps = 0
         self.depth = 0

@@ -140,7 +140,7 @@ def _value_and_jvp(run: Run, transform: Transform, call: Call, arguments: list[A
     for v, _ in pairs:
         if not is_inexact(primal(v)):
             note_unconnected(run, None, v, site.span, None)
-    value, tangent = along(run, call, arguments, transform.positions, tangents)
+    value, tangent = along(run, call, arguments, transform.positions, tangents, site)
     _verify_value(run, transform, value, site, real=False)
     return List([value, _filled(run, value, tangent)])
 
@@ -219,7 +219,7 @@ def _columns(run: Run, transform: Transform, call: Call, arguments: list[Any], s
         columns.append([])
         for k in range(count(shape_of(primal(source))) if is_inexact(primal(source)) else 0):
             tangents = [unit(run, primal(v), k) if i == j else None for i, v in enumerate(structure.numbers)]
-            value, tangent = along(run, call, arguments, transform.positions, tangents)
+            value, tangent = along(run, call, arguments, transform.positions, tangents, site)
             columns[-1].append([read(t) for t in leaves(_filled(run, value, tangent))])
     if value is None:
         value = call(arguments)

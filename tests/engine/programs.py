@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 import gradcli
 from gradcli.diagnostics import Diagnostic, GradcliError
 from gradcli.engine.evaluator import compile_program, execute
@@ -26,6 +28,15 @@ def value(source: str, inputs: dict[str, Any] | None = None, **options: Any) -> 
     """The only output of a program."""
     (only,) = outputs(source, inputs, **options).values()
     return only
+
+
+def flat(value: Any) -> list[Any]:
+    """The numbers in any nesting of lists, dicts and arrays, in order."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list | np.ndarray):
+        return [number for item in value for number in flat(item)]
+    return [value]
 
 
 def failure(source: str, inputs: dict[str, Any] | None = None, **options: Any) -> Diagnostic:
