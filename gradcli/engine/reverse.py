@@ -53,7 +53,9 @@ def sweep(
         segments = reachable([target[2] for target, _ in seeds], oldest)
     marked: set[int] | None
     outside: set[int] = set()  # sources that the window watches but didn't make: the sweep ends at them
-    if since is not None:
+    if bodies:  # which no record of a target's own history reads
+        marked = dependents(segments, wanted)
+    elif since is not None:
         marked = dependents(segments, wanted, {target[1] for target, _ in seeds})
     elif not whole:
         marked, outside = window.marks(segments, wanted)

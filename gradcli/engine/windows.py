@@ -185,10 +185,10 @@ def inputs_of(in0: Any, in1: int | None) -> tuple[int, ...]:
     return in0 if type(in0) is tuple else (in0,) if in1 is None else (in0, in1)
 
 
-def dependents(segments: list[Segment], wanted: set[int], targets: set[int]) -> set[int]:
-    """The records that depend on one that is wanted: all that the `targets` can have in their history, perhaps more."""
+def dependents(segments: list[Segment], wanted: set[int], targets: set[int] | None = None) -> set[int]:
+    """The records that depend on one that is wanted: all, or with `targets` those that these can have in their history."""
     marked = set(wanted)
-    history = _history(segments[0], targets) if segments else None
+    history = _history(segments[0], targets) if segments and targets else None
     if history is not None:
         for number, in0, in1 in reversed(history):
             if in0 in marked or in1 in marked or (type(in0) is tuple and not marked.isdisjoint(in0)):

@@ -95,7 +95,7 @@ def test_the_result_depends_on_what_was_captured() -> None:
         ("fn f(x) { return x } backward (dy) { return 10 * dy }", "jvp(f)(3.0, 1.0)", 1.0),
         ("fn f(z) = z**2 * conj(z) + exp(1j * z)", "jvp(f)(1.0 + 2.0j, 0.5 - 2.0j)", -4.410696425836065 - 23.735677589072235j),
         ("fn f(z) = [abs(z)**2, real(z) * z]", "jvp(f)(1.0 + 2.0j, 0.5 - 2.0j)", [-7.0, 1.0 - 1.0j]),
-        ("fn f(x) = [x, x, 2.0, 3, x * x]", "jvp(f)(3.0, 0.5)", [0.5, 0.5, 0.0, 0.0, 3.0]),
+        ("fn f(x) = [x, x, 2.0, x * x]", "jvp(f)(3.0, 0.5)", [0.5, 0.5, 0.0, 3.0]),
         ("fn f(a, b) = [a + b, a, b]", "jvp(f, wrt = [0, 1])(3.0, 4.0, v = [0.5, 2.0])", [2.5, 0.5, 2.0]),
         ("fn f(x) = where(x > 0, sqrt(x), 0.0)", "[jvp(f)(0.0, 1.0), jvp(f)(-1.0, 1.0)]", [0.0, 0.0]),
     ],
