@@ -266,9 +266,9 @@ class Sweep:
         for k, n in reversed(list(zip(site.operands, numbers, strict=True))):
             if self.marked is not None and n not in self.marked:
                 continue
-            if op is SETITEM and k == 0 and owned:
-                options = {**options, "inplace": True}
-                self.owned.add(n)
+            handed_on = op is SETITEM and k == 0  # the buffer or, where others hold it, a copy
+            if handed_on:  # a record of a sweep says `inplace` of its own write, which is nothing for the way back
+                options = {**options, "inplace": owned}
             if op.signature.variadic and callable(op.vjp):
                 c = op.vjp(m, cotangent, result, k, *values, **options)
             else:
@@ -279,10 +279,12 @@ class Sweep:
             if segment is None:
                 # What a rule gives that isn't one of the arrays it was given, nor a view of one, is new.
                 fresh = c is not cotangent and c is not result and all([c is not v for v in values])  # noqa: C419 (quicker)
-                self.add(n, self._fit(c, operands[k]), fresh)
+                self.add(n, self._fit(c, operands[k]), fresh or handed_on)
                 continue
             if is_complex(primal(c := c.v)) and not is_complex(operands[k]):
                 c = apply(run, site.derived(REAL), (c,))
+            if handed_on and n not in self.cotangents:
+                self.owned.add(n)
             self.add(n, c)
 
     def _accumulate(self, rule: Any, m: Any, n: int, g: Any, y: Any, x: Any, options: Any) -> None:

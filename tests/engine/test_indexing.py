@@ -188,3 +188,28 @@ def test_what_is_no_index(form: str, index: str, says: str) -> None:
 def test_elements_are_written_at_any_level(outer: str, v: str, expected: Any) -> None:
     program = "var v = [1.0, 2.0]; fn f(a, b) { w = b * 1.0; w[0] += a; return sum(w**2) }"
     np.testing.assert_allclose(outputs(f"{program}; r = {outer.format(v=v)}")["r"], expected)
+
+
+@pytest.mark.parametrize("index", ["0", "0:1", "[0]", "-3", "..., 0", "[true, false, false]"])
+def test_on_the_way_back_a_write_changes_no_cotangent_that_others_hold(index: str) -> None:
+    evaluation = evaluate(f"""
+        var w = [1.0, 2.0, 3.0]
+        var u = [4.0, 5.0, 6.0]
+        a = w * 1.0
+        c = u * 1.0
+        b = a
+        b[{index}] = 0.6
+        p = sum(b * b) + sum(b * 2.0)
+        y = p + sum((a + c) * 3.0)
+        z = sin(p + sum((a + c) * b))
+        g = grad(y, [w, u])
+        h = hessian(z, w)
+        k = jacobian(grad(z, u), w)
+        l = jacobian(grad(z, w), u)
+        output y, g, h, k, l
+        """)
+    found = evaluation.outputs
+    for gradients in (found["g"], list(evaluation.gradients["y"].values())):
+        np.testing.assert_allclose(gradients, [[3.0, 9.0, 11.0], [3.0, 3.0, 3.0]])
+    np.testing.assert_allclose(found["h"], found["h"].T)
+    np.testing.assert_allclose(found["k"], found["l"].T)
