@@ -147,6 +147,8 @@ class Recording:
         if not (self.records or self.own or trace.keeps_all) and self.switched == trace.switched:
             trace.segment, trace.limit = self.before, self.limit
             trace.number = self.since
+        if self.own:
+            _take_apart(self.run, trace)
 
     def _depends_on_outside(self) -> bool:
         """Whether the history of the value goes back beyond the call, to a record or to a leaf; told by its segments."""
@@ -229,5 +231,16 @@ def along(
         run.trace, run.level = outside
     if trace is not outside[0]:
         value = map_structure(lambda v: lowered(read(v), trace.level), value)
+        _take_apart(run, trace)
     tangent = map_structure(lambda v: v.tangent if level_of(v := read(v)) == level else None, value)
     return map_structure(lambda v: lowered(read(v), level), value), tangent
+
+
+def _take_apart(run: Run, trace: Trace) -> None:
+    """Lets go of a trace that a transform had for itself. It and its parts refer to each other, and the collector doesn't
+    look while a program runs. What keeps everything is looked at later."""
+    if not run.traces()[-1].keeps_all:
+        trace.segment = None
+        trace.windows.clear()
+        trace.fresh.clear()
+        del trace.main, trace.leaves
