@@ -20,6 +20,7 @@ from .windows import Window, inputs_of
 
 ADD = OPS["add"]
 CASTS = {name: OPS[name] for name in ("float32", "float64", "complex128")}
+EXPLAINED = 10  # gradients that there aren't, for each place that asks and each name
 
 
 # ---- targets and sources ---------------------------------------------------------------------------------------------
@@ -196,11 +197,14 @@ def differentiable(source: Any) -> bool:
 
 
 def note_unconnected(run: Run, target: Any, source: Any, span: Span, window: Window | None) -> None:
-    """Notes an unconnected gradient. Why it is can only be told by a run that keeps everything: see `reasons.py`."""
+    """Notes an unconnected gradient. Why it is can only be told by a run that keeps everything: see `reasons.py`. It is
+    told of the first ones at a place: in a loop the others would say the same."""
     if type(source) is Instance:
         help = "differentiate by its `trainable_variables`, or by single ones of them"
         run.fail("E314", f"the source is {describe(source)}", span, help=help)
-    run.unconnected.append(Unconnected(target, source, span, window or run.trace.main))
+    noted = run.unconnected.setdefault((span, source.name if type(source) is Variable else ""), [])
+    if len(noted) < EXPLAINED:
+        noted.append(Unconnected(target, source, span, window or run.trace.main))
 
 
 @contextmanager

@@ -53,7 +53,7 @@ class Run:
     inputs     values from outside by declared name
     declared   the variables of the top level and of imports, by path, in order of declaration
     replaced   top-level names whose variable was replaced by a plain value: the variable, and where
-    unconnected  gradients that came out unconnected
+    unconnected  gradients that came out unconnected, by the place that asks and the name of the source
     attached   the variables with attached gradients that still exist, by number
     sizes      named sizes of declared shapes: the size, and where it was first given
     place      the statement being executed, if the settings want it tracked
@@ -87,7 +87,7 @@ class Run:
         self.replaced: dict[str, tuple[Any, Span]] = {}
         self.sizes: dict[str, tuple[int, Span]] = {}
         self.imports: dict[int, Any] = {}
-        self.unconnected: list[Unconnected] = []
+        self.unconnected: dict[tuple[Span, str], list[Unconnected]] = {}
         self.attached: WeakValueDictionary[int, Any] = WeakValueDictionary()
         self.draws = 0
         self.level = 0

@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from ..collector import collector_paused
@@ -373,7 +374,7 @@ def _explain(
 def _reasons(node: program.Program, run: Run, answer: _Answer, again: _Answer, in_program: bool) -> list[Diagnostic]:
     """A warning for each gradient that is missing in `answer`, from the values of the second run in `again`."""
     found: list[Diagnostic] = []
-    for asked in run.unconnected if in_program else []:
+    for asked in chain.from_iterable(run.unconnected.values()) if in_program else []:
         name = asked.source.name if type(asked.source) is Variable else ""
         found.append(reasons.explain(run, node, asked.target, "", asked.source, name, asked.span, asked.window))
     for of, by in answer.missing:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 
-from .programs import evaluate, value
+from gradcli.engine.tape import Trace
+
+from .programs import evaluate, executed, value
 
 CUBE = "fn f(a) = a**3"
 
@@ -26,3 +30,24 @@ def test_sweeps_see_the_levels_below(source: str, expected: float) -> None:
 def test_a_reason_is_found_behind_a_forward_level() -> None:
     found = evaluate("fn h(x) { y = x**3; c = 2.0; g = grad(y, c); return x*x }; var x = 2.0; r = jvp(h)(x, 1.0)", grad=False)
     assert [d.reason for d in found.diagnostics] == ["constant"]
+
+
+@pytest.mark.parametrize(
+    "request_",
+    ["hvp(f)(x, 1.0)", "jvp(grad(f))(x, 1.0)", 'hessian(f, mode = "forward")(x)', "jvp(asks)(x, 1.0)", "grad(asks)(x)"],
+)
+def test_no_transform_leaves_a_trace_behind(request_: str) -> None:
+    """The collector is paused while a program runs, so a loop would keep the arrays of all its steps."""
+
+    def traces() -> int:
+        return sum(type(item) is Trace for item in gc.get_objects())
+
+    functions = "fn f(a) = sin(a*x)*a\nfn asks(a) { y = a*a; return grad(y, a)*a }"
+    gc.collect()
+    gc.disable()
+    try:
+        before = traces()
+        run, _ = executed(f"var x = 1.5\n{functions}\nfor i in range(5) {{ g = {request_} }}")
+        assert traces() - before == len(run.traces())
+    finally:
+        gc.enable()
