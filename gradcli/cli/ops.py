@@ -96,6 +96,7 @@ def derivatives(op: Op) -> dict[str, str]:
     return {
         operand: write_formula(read_partial(partial, len(operands)), operands)
         for operand, partial in zip(operands, op.partials, strict=False)
+        if partial is not None
     }
 
 

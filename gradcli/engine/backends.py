@@ -36,6 +36,12 @@ class Backend:
         """The array module, imported at first use."""
         return _module(self._module)
 
+    @property
+    def special(self) -> Any:
+        """The module of special functions, imported at first use (after NumPy, whose errors are values here)."""
+        assert self.xp
+        return _module(self._special)
+
     def function(self, op: Op) -> Callable[..., Any]:
         """The array function of an elementwise op that is a primitive of the array module."""
         function = self._functions.get(op)
@@ -44,7 +50,7 @@ class Backend:
             if op.name == "pow":
                 function = self.power
             elif ":" in name:
-                function = getattr(_module(self._special), name.partition(":")[2])
+                function = getattr(self.special, name.partition(":")[2])
             else:
                 function = getattr(self.xp, name)
             self._functions[op] = function

@@ -127,7 +127,7 @@ def _shares(node: Formula, g: Formula) -> list[tuple[Formula, Formula]]:
     return [
         (a, strict_product(g, substitute(partial_formula(op, k), places)))
         for k, a in enumerate(node.arguments)
-        if a.kind != "number"
+        if a.kind != "number" and op.partials[k] is not None
     ]
 
 

@@ -18,6 +18,7 @@ from . import scalars
 from .backends import Backend, is_complex
 from .chunks import added, in_chunks
 from .formula_source import FormulaSource, is_number
+from .special import kernel_on_arrays, special_on_floats
 
 # What is made of an op is kept; but programs make ops of their own (`compound.py`), which mustn't be kept for ever.
 per_op = lru_cache(maxsize=1024)
@@ -32,7 +33,9 @@ def forward_formula(op: Op) -> Formula:
 @per_op
 def partial_formula(op: Op, operand: int) -> Formula:
     """The partial derivative of an elementwise op by one operand, as a formula of the result and the operands."""
-    return read_partial(op.partials[operand], len(op.signature.operands))
+    rule = op.partials[operand]
+    assert rule is not None, f"operand {operand} of `{op.name}` is an order"
+    return read_partial(rule, len(op.signature.operands))
 
 
 @per_op
@@ -52,8 +55,8 @@ def _operands(op: Op) -> str:
 def scalar_function(op: Op) -> Callable[..., Any]:
     """The op on Python floats; never raises, IEEE results."""
     if op.forward is None:
-        function: Callable[..., Any] = getattr(scalars, op.name)
-        return function
+        function: Callable[..., Any] | None = getattr(scalars, op.name, None)
+        return function or special_on_floats(op)
     source = FormulaSource(arrays=False)
     return source.function(_operands(op), source.value(forward_formula(op)), _scalar_by_name)
 
@@ -153,6 +156,8 @@ def array_function(backend: Backend, op: Op) -> Callable[..., Any]:
         return partial_of(strict_product, backend.xp)
     if op.name == "tangent_mul":
         return partial_of(tangent_product, backend.xp)
+    if op.kernel is not None:
+        return kernel_on_arrays(backend, op)
     if op.forward is None:
         return backend.function(op)
     source = FormulaSource(arrays=True)

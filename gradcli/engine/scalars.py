@@ -97,6 +97,22 @@ degrees, radians, hypot = math.degrees, math.radians, math.hypot
 erf, erfc = math.erf, math.erfc
 
 
+def lgamma(x: float) -> float:
+    try:
+        return math.lgamma(x)
+    except (ValueError, OverflowError):  # a pole, or beyond the range
+        return inf
+
+
+def gamma(x: float) -> float:
+    try:
+        return math.gamma(x)
+    except ValueError:  # a pole, or -inf
+        return nan if x else copysign(inf, x)
+    except OverflowError:
+        return inf
+
+
 def sinh(x: float) -> float:
     try:
         return math.sinh(x)

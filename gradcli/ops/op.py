@@ -9,7 +9,10 @@ Three kinds of entry:
   in the language's own functions, `(m, *operands) -> value`. `partials` holds one function an operand,
   `(m, y, *operands) -> partial`; both modes follow from them. Formulas are read once, symbolically (`formula.py`), and
   every interpretation (floats, arrays, the trace, SymPy) is derived from that one reading, so they may use the Python
-  operators and `m`, but no array tricks, no `if` and no shapes.
+  operators and `m`, but no array tricks, no `if` and no shapes. What no formula computes has a `kernel` instead of
+  `forward`: `(xp, special, *operands)` on vectors of one length, float64 or complex128, with the array module's special
+  functions at hand. An operand whose partial is None is an order, a whole number that never moves; orders come first, and
+  kernels get them as ints.
 - *structural*: `compute(xp, *operands, **options)` on whole arrays; `vjp` holds one function an operand,
   `(m, g, y, *operands, **options) -> cotangent of that operand`; where operands are variadic it is one function,
   `(m, g, y, k, *operands, **options)`. An op of one operand that reads a small part of it has `accumulate` instead,
@@ -189,7 +192,8 @@ class Op:
     # elementwise
     primitive: str = ""
     forward: Callable[..., Any] | None = None
-    partials: tuple[Callable[..., Any], ...] = ()
+    kernel: Callable[..., Any] | None = None
+    partials: tuple[Callable[..., Any] | None, ...] = ()
     integers: str = "float"  # what int operands give: "float", "keep" (stay int, overflow checked) or "bool"
     # structural
     compute: Callable[..., Any] | None = None
@@ -206,7 +210,9 @@ class Op:
     transforms: bool = False  # whether this is such a form
     # facts
     differentiable: bool = True
-    real_only: bool = False  # whether the partials hold for real operands only, so that a complex one has no gradient
+    real_only: bool = (
+        False  # whether the partials hold for real operands only, so that a complex one has no gradient (kernels: no value)
+    )
     domain: tuple[tuple[float, float], ...] = ()
     note: str = ""
     hint: str = ""

@@ -1,4 +1,5 @@
-"""Special functions. Arrays of those that NumPy lacks come from SciPy (`scipy.special:erf`), read on first use."""
+"""Special functions about the normal distribution and entropy. Those that NumPy lacks come from SciPy (`scipy.special:erf`),
+read on first use; `gammas`, `incomplete` and `bessel` have the others."""
 
 from __future__ import annotations
 
@@ -7,7 +8,9 @@ from typing import Any
 
 from .op import Op
 
-ROOT_PI = math.sqrt(math.pi)
+INF = math.inf
+ROOT_PI, ROOT_2PI, ROOT_HALF = math.sqrt(math.pi), math.sqrt(2.0 * math.pi), math.sqrt(0.5)
+SPLITTER = 2.0**27 + 1.0  # x * SPLITTER - (x * SPLITTER - x) is x in half its digits
 
 
 def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
@@ -19,12 +22,64 @@ def _chosen(m: Any, difference: Any) -> Any:
     return m.where(m.isnan(difference), 0.5, m.sigmoid(difference))
 
 
+def _bell(m: Any, x: Any, scale: Any) -> Any:
+    """exp(-scale * x²), from a square that is exact and a small rest, as rounding a large square would lose digits."""
+    half = SPLITTER * x - (SPLITTER * x - x)
+    split = m.exp(-(scale * half * half)) * m.exp(-(scale * (x - half) * (x + half)))
+    return m.where(m.abs(x) < 100.0, split, m.exp(-(scale * x * x)))
+
+
+def _logit(m: Any, x: Any) -> Any:
+    """Near 1/2 by the logarithm of 1 and a small difference."""
+    return m.where(m.real(x) < 0.25, m.log(x) - m.log1p(-x), m.log1p((x + (x - 1.0)) / (1.0 - x)))
+
+
+def _quantile_slope(xp: Any, special: Any, y: Any, p: Any) -> Any:
+    """1 / density(y). In the tail by the ratio of p to the density, which moves slowly, while rounding y moves exp(y²/2)."""
+    in_tail = (y < -5.0) & (p > 0)
+    tail = xp.where(in_tail, y, -5.0)
+    by_ratio = ROOT_PI * ROOT_HALF * special.erfcx(-ROOT_HALF * tail) / xp.where(in_tail, p, 1.0)
+    return xp.where(in_tail, by_ratio, ROOT_2PI * xp.exp(0.5 * y * y))
+
+
+def _log_or_nan(m: Any, x: Any, y: Any) -> Any:
+    return m.where(x == 0, m.where(m.isnan(y), y, 0.0), x * m.log(y))
+
+
 OPS = [
     _op("erf", "x", "The error function.", primitive="scipy.special:erf", partials=(
-        lambda m, y, x: 2.0 / ROOT_PI * m.exp(-x * x),)),
+        lambda m, y, x: 2.0 / ROOT_PI * m.bell(x, 1.0),)),
     _op("erfc", "x", "1 - erf(x), accurate for large x.", primitive="scipy.special:erfc", partials=(
-        lambda m, y, x: -2.0 / ROOT_PI * m.exp(-x * x),)),
+        lambda m, y, x: -2.0 / ROOT_PI * m.bell(x, 1.0),)),
+    _op("erfinv", "x", "The inverse of erf.", primitive="scipy.special:erfinv", domain=((-1.0, 1.0),),
+        note="derivative inf at -1 and 1", partials=(lambda m, y, x: 0.5 * ROOT_PI * m.exp(y * y),)),
+    _op("ndtr", "x", "The distribution function of the standard normal distribution.", aliases=("norm_cdf",),
+        forward=lambda m, x: 0.5 * m.erfc(-ROOT_HALF * x), partials=(lambda m, y, x: 1.0 / ROOT_2PI * m.bell(x, 0.5),)),
+    _op("ndtri", "p", "The inverse of ndtr.", primitive="scipy.special:ndtri", domain=((0.0, 1.0),),
+        note="derivative inf at 0 and 1", partials=(lambda m, y, p: m.quantile_slope(y, p),)),
+    _op("expit", "x", "1 / (1 + exp(-x)), as sigmoid.", forward=lambda m, x: m.sigmoid(x), partials=(
+        lambda m, y, x: y * m.sigmoid(-x),)),
+    _op("logit", "x", "log(x / (1 - x)), the inverse of expit.", forward=_logit, domain=((0.0, 1.0),),
+        note="derivative inf at 0 and 1", partials=(lambda m, y, x: 1.0 / x + 1.0 / (1.0 - x),)),
+    _op("xlogy", "x, y", "x * log(y), and 0 where x is 0.", forward=_log_or_nan, domain=((-INF, INF), (0.1, INF)),
+        note="where x is 0 the derivative by y is 0, even at y = 0", partials=(
+        lambda m, result, x, y: m.log(y),
+        lambda m, result, x, y: m.xdivy(x, y))),
     _op("logaddexp", "a, b", "log(exp(a) + exp(b)), without overflow.", partials=(
         lambda m, y, a, b: _chosen(m, a - b),
         lambda m, y, a, b: _chosen(m, b - a))),
+
+    _op("xdivy", "x, y", "x / y, and 0 where x is 0.", internal=True, domain=((-INF, INF), (0.1, INF)),
+        forward=lambda m, x, y: m.where(x == 0, 0.0, x / y), partials=(
+        lambda m, result, x, y: 1.0 / y,
+        lambda m, result, x, y: m.xdivy(-result, y))),
+    # What it is a function of is y; p, whose quantile y is, only helps to compute it.
+    _op("quantile_slope", "y, p", "1 / the density of the normal distribution at y = ndtri(p).", internal=True,
+        kernel=_quantile_slope, real_only=True, partials=(
+        lambda m, result, y, p: y * result,
+        lambda m, result, y, p: 0.0)),
+    _op("bell", "x, scale", "exp(-scale * x²), accurate for large x.", internal=True, forward=_bell,
+        domain=((-INF, INF), (0.5, 1.0)), partials=(
+        lambda m, y, x, scale: -2.0 * scale * x * y,
+        lambda m, y, x, scale: -x * x * y)),
 ]  # fmt: skip

@@ -112,10 +112,13 @@ def agree(here: Any, there: Any) -> None:
 
 @pytest.mark.parametrize("op", REAL, ids=lambda op: op.name)
 def test_elementwise(op: Op) -> None:
-    columns = [np.array(column) for column in zip(*points(op), strict=True)]
-    compare(lambda m, *xs: m.call(op.name, xs), columns)
+    at = points(op)
+    n = op.partials.count(None)
+    orders = at[0][:n]
+    columns = [np.array(column) for column in zip(*(point[n:] for point in at if point[:n] == orders), strict=True)]
+    compare(lambda m, *xs: m.call(op.name, (*orders, *xs)), columns)
     for k, column in enumerate(columns if len(columns) > 1 else ()):  # a number beside arrays
-        compare(lambda m, *xs: m.call(op.name, xs), [*columns[:k], float(column[0]), *columns[k + 1 :]])
+        compare(lambda m, *xs: m.call(op.name, (*orders, *xs)), [*columns[:k], float(column[0]), *columns[k + 1 :]])
 
 
 @pytest.mark.parametrize(("name", "k"), IDS)

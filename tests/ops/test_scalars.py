@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from gradcli.engine import scalars
-from gradcli.engine.backends import CPU
+from gradcli.engine.backends import CPU, ieee
+from gradcli.engine.formulas import array_function, scalar_function
 from gradcli.ops import OPS
 from gradcli.ops.op import Op
 
@@ -33,7 +34,8 @@ EDGES = [
     -math.inf,
     math.nan,
 ]
-PRIMITIVES = [op for op in OPS.values() if op.elementwise and op.forward is None and ":" not in op.primitive]
+SPECIAL = [op for op in OPS.values() if op.kernel or ":" in op.primitive]
+PRIMITIVES = [op for op in OPS.values() if op.elementwise and op.forward is None and op not in SPECIAL]
 
 
 @pytest.mark.parametrize("op", PRIMITIVES, ids=lambda op: op.name)
@@ -52,6 +54,19 @@ def test_floats_answer_as_numpy_does(op: Op) -> None:
             if op.name in ("minimum", "maximum"):
                 continue  # of 0.0 and -0.0 either is right, and NumPy's answer depends on the processor
             assert abs(got) > 0 or op.integers == "bool" or math.copysign(1, got) == math.copysign(1, want), f"{op.name}{point}"
+
+
+@pytest.mark.parametrize("op", SPECIAL, ids=lambda op: op.name)
+def test_floats_answer_as_arrays_do(op: Op) -> None:
+    n, orders = len(op.signature.operands), op.partials.count(None)
+    edges = [x for x in EDGES if op.name != "lgamma" or x not in (-math.inf, 5e-324)]  # where C and SciPy differ
+    points = [(1.0,) * orders + at for at in itertools.product(edges, repeat=min(n - orders, 2))]
+    for point in points if n - orders < 3 else [(*point, x) for point in points for x in (0.0, 0.3, 1.0)]:
+        with ieee():
+            want = array_function(CPU, op)(*point[:orders], *(np.array([x]) for x in point[orders:]))[0]
+            got = scalar_function(op)(*point)
+        assert type(got) is float
+        assert got == pytest.approx(float(want), rel=2e-14, abs=0, nan_ok=True), f"{op.name}{point}"
 
 
 @pytest.mark.parametrize("name", scalars.FAST)
