@@ -87,10 +87,13 @@ def has_elements(node: program.Program) -> bool:
 
 
 def scalar_variables(node: program.Program, inputs: Mapping[str, Any]) -> list[str] | None:
-    """The names of the variables, if all are scalars as far as the text and the values from outside show; else None."""
+    """The names of the variables, if all are scalars as far as the text and the values from outside show; else None, as
+    where modules declare some: there may be any number of instances."""
     names = []
-    for item, _ in _everything(node.body):
+    for item, inner in _everything(node.body):
         if isinstance(item, program.Declare) and item.kind == "var":
+            if inner:
+                return None
             if item.slot.name in inputs:
                 is_scalar = type(inputs[item.slot.name]) in (int, float)
             else:

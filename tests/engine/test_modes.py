@@ -88,6 +88,7 @@ def test_random_programs(program: Program, point: tuple[float, np.ndarray]) -> N
         ("var x = 1.0; a = [x, 2.0]; y = a[0]", "reverse"),
         ("fn f(x) { return x } backward (dy) { return 2 * dy }; var x = 1.0; y = f(x)", "reverse"),
         ("const c = 1.0; y = c**2", "reverse"),
+        ("module M() { var w = 2.0 }; a = M(); b = M(); c = M(); y = a.w * b.w * c.w", "reverse"),
     ],
 )
 def test_auto_takes_forward_for_one_or_two_scalars(source: str, mode: str) -> None:
