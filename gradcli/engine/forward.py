@@ -54,9 +54,9 @@ def push(run: Run, site: Site, values: list[Any], options: Mapping[str, Any], le
 
     What an op gives that isn't differentiable, or whose result is of ints or bools, has no tangent.
     """
-    active = tuple([k for k, v in enumerate(values) if type(v) is Dual and v.level == level])
-    primals = [v.primal if k in active else v for k, v in enumerate(values)]
-    tangents = [v.tangent if k in active else None for k, v in enumerate(values)]
+    tangents = [tangent_of(v, level) for v in values]
+    active = tuple([k for k, t in enumerate(tangents) if t is not None])
+    primals = [v if t is None else v.primal for v, t in zip(values, tangents, strict=True)]
     y = apply(run, site, tuple(primals), options)
     if not site.op.differentiable or level <= run.paused:
         return y

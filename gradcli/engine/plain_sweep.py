@@ -262,6 +262,7 @@ class Sweep:
             self._accumulate(op.accumulate, m, numbers[0], cotangent, result, values[0], options)
             return
         owned = number in self.owned
+        given = set(map(id, (cotangent, result, *values)))
         # The last operand first: a write's buffer is handed on in place only after the value's share was read from it.
         for k, n in reversed(list(zip(site.operands, numbers, strict=True))):
             if self.marked is not None and n not in self.marked:
@@ -278,8 +279,7 @@ class Sweep:
                 c = rule(m, cotangent, result, *values, **options)
             if segment is None:
                 # What a rule gives that isn't one of the arrays it was given, nor a view of one, is new.
-                fresh = c is not cotangent and c is not result and all([c is not v for v in values])  # noqa: C419 (quicker)
-                self.add(n, self._fit(c, operands[k]), fresh or handed_on)
+                self.add(n, self._fit(c, operands[k]), handed_on or id(c) not in given)
                 continue
             if is_complex(primal(c := c.v)) and not is_complex(operands[k]):
                 c = apply(run, site.derived(REAL), (c,))
