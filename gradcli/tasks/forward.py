@@ -102,7 +102,7 @@ class ForwardRuns:
         if is_complex(state):
             numbers = [a + 1j * b for a, b in zip(numbers[::2], numbers[1::2], strict=True)]
         if not shape_of(state):
-            return numbers[0]
+            return type(state)(numbers[0])
         xp = backend_for(self.options.device).xp
         flat = [n if is_complex(state) else float(n) for n in numbers[: count(state.shape)]]
         return xp.array(flat, state.dtype).reshape(state.shape)

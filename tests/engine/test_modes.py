@@ -25,6 +25,7 @@ PROGRAMS = [
     "var x = 2.0; l = []; for i in range(4) { l = append(l, x**i) }; y = sum(l)",
     "var z = 1.0 + 2.0j; y = abs(z)**2 + real(z * z)",
     "var x = 2.0; frozen s = 1.0; for i in range(3) { s := s * x }; y = s * x",
+    "var z = 1.0 + 2.0j; var r = 0.5; y = abs(z * r)",
     "var x = 2.0; x := 3.0; y = x**2",
     "var x = 2.0; var n = 3; y = x * n",
     "var x = 2.0; var unused = 1.0; y = x**2",
@@ -60,6 +61,7 @@ def test_forward_gives_what_reverse_gives(source: str, dtype: str) -> None:
                 if g is None:
                     assert found.gradients[of][by] is None
                 else:
+                    assert getattr(found.gradients[of][by], "dtype", float) == getattr(g, "dtype", float)
                     np.testing.assert_allclose(found.gradients[of][by], g, rtol=1e-6 if dtype == "float32" else 1e-13)
         assert [d.reason for d in found.diagnostics] == [d.reason for d in expected.diagnostics]
 
