@@ -169,12 +169,15 @@ class Recording:
     def finish(self) -> None:
         """Lets go of the records, where nothing that is handed out refers to them."""
         trace = self.trace
+        if self.own:
+            trace.release()
+            return
         for fresh in self.inputs:
             if fresh is not None and trace.fresh.pop(fresh[1], None) is not None and self.run.asks:
                 trace.watched.discard(fresh[1])
                 trace.main.watch.discard(fresh[1])
         # A window that stopped or went on has noted the number that this happened at, which mustn't come again.
-        if not (self.records or self.own or trace.keeps_all) and self.switched == trace.switched:
+        if not (self.records or trace.keeps_all) and self.switched == trace.switched:
             trace.segment, trace.limit = self.before, self.limit
             trace.number = self.since
         if self.own:

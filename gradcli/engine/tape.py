@@ -262,6 +262,14 @@ class Trace:
         elif not recording:
             self.segment = None
 
+    def release(self) -> None:
+        """Takes apart the trace of a level that ended: it and its parts know each other, and nobody collects cycles while a
+        program runs."""
+        self.segment = None
+        self.windows.clear()
+        self.fresh.clear()
+        del self.main, self.leaves
+
     # ---- records -----------------------------------------------------------------------------------------------------
 
     def advance(self) -> Segment:

@@ -2,17 +2,24 @@
 
 Expressions are written so that both languages read them alike; statements are emitted twice. The Python twin runs on
 complex numbers, so its derivatives come from the complex step, exact to rounding: nothing of the engine is in them.
+
+A program is written down in several ways, and derivatives are asked for in each: see `FORMS`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
+RELAXED = settings(deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+
 SIZE = 3  # of every vector
+
+_INPUTS = "var x = 0.0\nvar v = [0.0, 0.0, 0.0]\n"
 
 # `re` is what conditions look at: the identity in the language, the real part in the twin.
 _PRELUDE = """fn re(z) = z
@@ -34,6 +41,7 @@ _TWIN: dict[str, Any] = {
     "detach": np.real,
     "re": np.real,
     "set": _set,
+    "append": lambda items, e: [*items, e],
 }
 _SMOOTH = ["sin({})", "tanh({})", "sqrt(1 + ({})**2)", "exp(cos({}))", "log(2 + sin({}))", "1 / (2 + cos({}))"]
 _UNARY = [*_SMOOTH, "-({})", "detach({})"]
@@ -43,12 +51,15 @@ _NUMBERS = ["0.5", "-1.25", "2", "0.75", "3"]
 
 
 class Program:
-    """A program and its twin: `source` for the language, `twin(x, v)` in Python."""
+    """A program of the inputs `x` and `v` with the target `y`, and its twin: `source` for the language, `function` the same as
+    `fn f(x, v)`, and `twin(x, v)` in Python."""
 
-    def __init__(self, source: str, python: str) -> None:
-        self.source, self.python = source, python
+    def __init__(self, ours: list[str], twins: list[str]) -> None:
+        self.source = _INPUTS + _PRELUDE + "\n".join(ours) + "\n"
+        body = [f"    {line}\n" for line in [*ours, "return y"]]
+        self.function = f"{_INPUTS}{_PRELUDE}fn f(x, v) {{\n{''.join(body)}}}\n"
         names = dict(_TWIN)
-        exec(python, names)
+        exec("def twin(x, v):\n" + "\n".join(twins) + "\n    return y\n", names)
         self.twin: Callable[[Any, Any], Any] = names["twin"]
 
     def gradients(self, x: float, v: np.ndarray) -> tuple[float, np.ndarray]:
@@ -58,8 +69,64 @@ class Program:
         by_v = [np.sum(self.twin(x + 0j, v + 1j * step * unit)).imag / step for unit in np.eye(SIZE)]
         return by_x, np.array(by_v)
 
+    def hessians(self, x: float, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        """The second derivatives of the sum of the target, by `v` twice and by both inputs, from differences of gradients at
+        two distances; and how far those are apart, which says what they are worth."""
+
+        def differences(step: float) -> tuple[np.ndarray, np.ndarray]:
+            by_v = [self.gradients(x, v + step * e)[1] - self.gradients(x, v - step * e)[1] for e in np.eye(SIZE)]
+            mixed = self.gradients(x + step, v)[1] - self.gradients(x - step, v)[1]
+            return np.array(by_v) / (2 * step), mixed / (2 * step)
+
+        (a, b), (c, d) = differences(1e-3), differences(5e-4)
+        by_v, mixed = (4 * c - a) / 3, (4 * d - b) / 3
+        return by_v, mixed, max(np.abs(c - a).max(), np.abs(d - b).max())
+
     def __repr__(self) -> str:
         return self.source
+
+
+class Form(NamedTuple):
+    """A way to write a program down, and, by what is asked for, the expression that asks.
+
+    The requests: `y` itself, `grad` and `vjp` by both inputs with `u`, `jvp` along `dx` and `dv`; by `v` alone `jacobian`,
+    `hessian` and `hvp` along `dv`; and both `mixed` second derivatives, the sum of the target for a target. What ends in
+    `_too` is the same, asked for in another way.
+    """
+
+    text: Callable[[Program], str]
+    requests: dict[str, str]
+
+
+_OF_VALUES = {
+    "y": "y",
+    "grad": "grad(y, [x, v])",
+    "vjp": "vjp(y, [x, v], u)",
+    "jvp": "jvp(y, [x, v], [dx, dv])",
+    "jacobian": "jacobian(y, v)",
+    "hessian": "hessian(y, v)",
+    "hvp": "hvp(y, v, dv)",
+    "hvp_too": 'grad(sum(grad(y, v, unconnected = "zero") * dv), v)',
+    "mixed": 'grad(grad(y, x, unconnected = "zero"), v)',
+    "mixed_too": 'jacobian(grad(y, v, unconnected = "zero"), x)',
+}
+_OF_FUNCTIONS = {
+    "y": "f(x, v)",
+    "grad": "grad(f, wrt = [0, 1])(x, v)",
+    "vjp": "vjp(f, wrt = [0, 1])(x, v, u = u)",
+    "jvp": "jvp(f, wrt = [0, 1])(x, v, v = [dx, dv])",
+    "jacobian": "jacobian(fn(b) = f(x, b))(v)",
+    "hessian": "hessian(fn(b) = sum(f(x, b)))(v)",
+    "hvp": "hvp(fn(b) = sum(f(x, b)))(v, dv)",
+    "hvp_too": "grad(fn(b) = sum(grad(fn(c) = sum(f(x, c)))(b) * dv))(v)",
+    "mixed": "grad(fn(b) = grad(fn(a) = f(a, b))(x))(v)",
+    "mixed_too": "jacobian(fn(a) = grad(fn(b) = f(a, b))(v))(x)",
+}
+FORMS = {
+    "values": Form(lambda program: program.source, _OF_VALUES),
+    "values of a call": Form(lambda program: f"{program.function}y = f(x, v)\n", _OF_VALUES),
+    "functions": Form(lambda program: program.function, _OF_FUNCTIONS),
+}
 
 
 class _Writer:
@@ -136,7 +203,8 @@ class _Writer:
             self.twins.append("    " * (indent + 1) + (ours if twin is None else twin))
 
     def statement(self, indent: int) -> None:
-        simple, nested = ["assign", "assign", "add", "element", "element"], ["if", "for", "while", "function"]
+        simple = ["assign", "assign", "add", "element", "element", "slice", "swap"]
+        nested = ["if", "for", "while", "each", "collect", "function"]
         form = self.pick(simple + nested if indent < 2 else simple)
         kind = self.pick(["scalar", "vector"])
         if form == "assign":
@@ -151,7 +219,20 @@ class _Writer:
             self.emit(f"{name} += {term}", f"{name} = {name} + {term}", indent)
         elif form == "element" and len(self.names["vector"]) > 1:
             name, i, e = self.pick(self.names["vector"][1:]), self.index(), self.expression("scalar")
-            self.emit(f"{name}[{i}] = {e}", f"{name} = set({name}, {i}, {e})", indent)
+            if self.draw(st.booleans()):
+                self.emit(f"{name}[{i}] = {e}", f"{name} = set({name}, {i}, {e})", indent)
+            else:
+                self.emit(f"{name}[{i}] += {e}", f"{name} = set({name}, {i}, {name}[{i}] + {e})", indent)
+        elif form == "slice" and len(self.names["vector"]) > 1:
+            name, part = self.pick(self.names["vector"][1:]), self.pick(["0:2", "1:", "::2"])
+            value = f"({self.expression('vector')})[1:]" if kind == "vector" else self.expression("scalar")
+            values = f"{value} * [1.0, 1.0]" if part == "1:" else value  # of a list of as many elements, too
+            where = f"slice({', '.join(i or 'None' for i in part.split(':'))})"
+            twin = f"{name} = set({name}, {where}, {value})"
+            self.emit(f"{name}[{part}] = {values}", twin, indent)
+        elif form == "swap" and len(self.names[kind]) > 2:
+            a, b = (self.pick(self.names[kind][1:]) for _ in range(2))
+            self.emit(f"{a}, {b} = {b}, {a}", indent=indent)
         elif form == "if":
             condition = f"re({self.expression('scalar')}) > {self.pick(_THRESHOLDS)}"
             self.emit(f"if {condition} {{", f"if {condition}:", indent)
@@ -172,6 +253,21 @@ class _Writer:
                 self.block(indent + 1)
             self.indices.pop()
             self.emit("}", "", indent)
+        elif form == "each" and len(self.names["scalar"]) > 1:
+            total, rows = self.pick(self.names["scalar"][1:]), self.expression("vector", 2)
+            self.emit(f"for e{indent} in {rows} {{", f"for e{indent} in {rows}:", indent)
+            self.emit(f"{total} = sin({total} * e{indent}) + {self.expression('scalar', 2)}", indent=indent + 1)
+            self.emit("}", "", indent)
+        elif form == "collect" and indent == 0:
+            name = f"v{len(self.names['vector'])}"
+            self.emit(f"l{indent} = []", indent=indent)
+            self.emit(f"for i{indent} in range({SIZE}) {{", f"for i{indent} in range({SIZE}):", indent)
+            self.indices.append(f"i{indent}")
+            self.emit(f"l{indent} = append(l{indent}, {self.expression('scalar', 2)})", indent=indent + 1)
+            self.indices.pop()
+            self.emit("}", "", indent)
+            self.emit(f"{name} = 1.0 * array(l{indent})", indent=indent)
+            self.names["vector"].append(name)
         elif form == "while" and len(self.names["scalar"]) > 1:
             name = self.pick(self.names["scalar"][1:])
             self.emit(f"n{indent} = 0", indent=indent)
@@ -212,9 +308,7 @@ def programs(draw: Any, kind: str = "scalar") -> Program:
     for _ in range(draw(st.integers(1, 6))):
         writer.statement(0)
     writer.emit(f"y = {writer.expression(kind, 4)}")
-    inputs = "var x = 0.0\nvar v = [0.0, 0.0, 0.0]\n"
-    source = inputs + _PRELUDE + "\n".join(writer.ours) + "\n"
-    return Program(source, "def twin(x, v):\n" + "\n".join(writer.twins) + "\n    return y\n")
+    return Program(writer.ours, writer.twins)
 
 
 points = st.tuples(

@@ -10,8 +10,7 @@ from gradcli.diagnostics import GradcliError
 from gradcli.engine import fusion
 
 from .programs import evaluate, executed, failure, value
-from .random_programs import Program, points, programs
-from .test_reverse import RELAXED
+from .random_programs import RELAXED, Program, points, programs
 
 NEVER = 10**9
 

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 
 from .programs import evaluate
-from .random_programs import Program, points, programs
-from .test_reverse import RELAXED
+from .random_programs import RELAXED, Program, points, programs
 
 PROGRAMS = [
     "var x = 3.0; y = x**2",
