@@ -12,6 +12,7 @@ from . import (
     derivative,
     determinants,
     elementary,
+    exponential,
     factorisations,
     gammas,
     incomplete,
@@ -24,6 +25,7 @@ from . import (
     reduction,
     shape,
     special,
+    spectra,
     systems,
 )
 from .op import Op
@@ -44,6 +46,8 @@ _MODULES = (
     systems,
     determinants,
     factorisations,
+    spectra,
+    exponential,
     creation,
     random,
     indexing,

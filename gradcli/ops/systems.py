@@ -122,6 +122,49 @@ def _verify_diagonal(xp: Any, x: Any) -> None:
         raise ValueError
 
 
+# ---- least squares ---------------------------------------------------------------------------------------------------
+
+
+def _least_squares_shape(a: Shape, b: Shape) -> Shape:
+    if len(a) < 2:
+        raise OpError(f"`lstsq` needs a matrix on the left side: the shape is {a}")
+    if not b or b[0 if len(b) == 1 else -2] != a[-2]:
+        raise OpError("`lstsq` needs as many rows on both sides", label=f"left is {a}, right is {b}")
+    return (*a[:-2], a[-1]) if len(b) == 1 else (*broadcast_shape("lstsq", a[:-2], b[:-2]), a[-1], b[-1])
+
+
+def _lstsq(xp: Any, a: Any, b: Any, full_rank: bool = False) -> Any:
+    """By the singular values; those that are nothing beside the largest count as 0, as in NumPy."""
+    a, b = xp.asarray(a), xp.asarray(b)
+    shape = _least_squares_shape(a.shape, b.shape)
+    a = a if a.dtype.kind in "fc" else a.astype("float64")
+    columns = b[:, None] if b.ndim == 1 else b
+    if not a.size:
+        return xp.zeros(shape, dtype=xp.result_type(a, b))
+    or_refuse(a, lambda matrices: _verify_finite(xp, matrices), _not_finite)
+    u, s, vh = xp.linalg.svd(a, full_matrices=False)
+    nothing = s <= max(a.shape[-2:]) * xp.finfo(s.dtype).eps * s[..., :1]
+    if full_rank and bool(xp.any(nothing)):
+        least, most = (float(xp.min(v)) for v in (s[..., -1], s[..., 0]))
+        message = "`lstsq` has a derivative for matrices of full rank only, and this one has linearly dependent rows or columns"
+        raise OpError(
+            message, "a column that is a combination of others can be left out", f"its singular values are {most} … {least}"
+        )
+    inverse = xp.where(nothing, 0.0, 1.0 / xp.where(nothing, 1.0, s)).astype(s.dtype)
+    found = xp.matmul(xp.conj(xp.swapaxes(u, -1, -2)), columns)
+    found = xp.matmul(xp.conj(xp.swapaxes(vh, -1, -2)), inverse[..., None] * found)
+    return found[..., 0] if b.ndim == 1 else found
+
+
+def _verify_finite(xp: Any, x: Any) -> None:
+    if not bool(xp.all(xp.isfinite(x))):
+        raise ValueError
+
+
+def _not_finite(which: str, matrix: Any) -> OpError:
+    return OpError(f"`lstsq` needs a matrix of finite numbers: {which} has others", label=f"the shape is {matrix.shape}")
+
+
 # ---- rules -----------------------------------------------------------------------------------------------------------
 
 
@@ -168,6 +211,57 @@ def _forward(m: Any, t: Any, y: Any, a: Any, b: Any, **options: Any) -> Any:
     return _like_right(m, solve(a, -moved if by_right is None else _columns(m, by_right, b) - moved, **options), b)
 
 
+# With p the pseudo-inverse of a and r = b - a x: dx = p (db - da x) + p p^H da^H r + (1 - p a) da^H p^H x. Of the last two
+# terms one is 0 at least, as a has full rank.
+
+
+def _pseudo(m: Any, a: Any, columns: Any) -> Any:
+    return m.lstsq_of_full_rank(a, columns)
+
+
+def _least_squares_right_back(m: Any, g: Any, y: Any, a: Any, b: Any) -> Any:
+    return fit(m, _like_right(m, _pseudo(m, adjoint(m, a), _columns(m, g, b)), b), b)
+
+
+def _least_squares_left_back(m: Any, g: Any, y: Any, a: Any, b: Any) -> Any:
+    x, g = _columns(m, y, b), _columns(m, g, b)
+    back = _pseudo(m, adjoint(m, a), g)
+    total = -m.matmul(back, adjoint(m, x))
+    rows, columns = a.shape[-2:]
+    if rows > columns:
+        rest = _columns(m, b, b) - m.matmul(a, x)
+        total = total + m.matmul(rest, adjoint(m, _pseudo(m, a, back)))
+    if columns > rows:
+        outside = g - _pseudo(m, a, m.matmul(a, g))
+        total = total + m.matmul(_pseudo(m, adjoint(m, a), x), adjoint(m, outside))
+    return fit(m, total, a)
+
+
+def _least_squares_forward(m: Any, t: Any, y: Any, a: Any, b: Any) -> Any:
+    by_left, by_right = t
+    if by_left is None:
+        return m.lstsq_of_full_rank(a, by_right)
+    x = _columns(m, y, b)
+    moved = -m.matmul(by_left, x)
+    total = _pseudo(m, a, moved if by_right is None else _columns(m, by_right, b) + moved)
+    rows, columns = a.shape[-2:]
+    if rows > columns:
+        rest = _columns(m, b, b) - m.matmul(a, x)
+        total = total + _pseudo(m, a, _pseudo(m, adjoint(m, a), m.matmul(adjoint(m, by_left), rest)))
+    if columns > rows:
+        turned = m.matmul(adjoint(m, by_left), _pseudo(m, adjoint(m, a), x))
+        total = total + turned - _pseudo(m, a, m.matmul(a, turned))
+    return _like_right(m, total, b)
+
+
+_LEAST_SQUARES: dict[str, Any] = {
+    "result_shape": _least_squares_shape,
+    "saves": ("a", "b", "result"),
+    "vjp": (_least_squares_left_back, _least_squares_right_back),
+    "jvp": _least_squares_forward,
+}
+
+
 OPS = [
     _op("inv", "x", "The inverse of a matrix.", compute=_inv, aliases=("inverse",), saves=("result",), vjp=(_inv_back,),
         jvp=lambda m, t, y, x: -m.matmul(m.matmul(y, t[0]), y)),
@@ -176,4 +270,8 @@ OPS = [
     _op("solve_triangular", "a, b; lower=false", "The x with a @ x = b, where only the upper (or lower) triangle of a is read.",
         compute=_system("solve_triangular", _solve_triangular), result_shape=_solution_shape("solve_triangular"),
         saves=("a", "result"), vjp=(_left_back, _right_back), jvp=_forward),
+    _op("lstsq", "a, b", "The x with the least norm of a @ x - b, and of several such the least x; b as for `solve`.",
+        note="the derivative needs a matrix of full rank", compute=_lstsq, **_LEAST_SQUARES),
+    _op("lstsq_of_full_rank", "a, b", "lstsq, refused where it has no derivative.", internal=True,
+        compute=lambda xp, a, b: _lstsq(xp, a, b, full_rank=True), **_LEAST_SQUARES),
 ]  # fmt: skip

@@ -20,6 +20,11 @@ def _matrix(m: Any, z: Any) -> Any:
     return m.outer(z, z * z + C) + np.array([[2.0, 1j, 0.5], [0.3, -1.5j, 1.0], [-0.4, 0.2, 1.8]])
 
 
+def _product(m: Any, u: Any, s: Any, vt: Any) -> Any:
+    """Of singular vectors what their phases don't change."""
+    return m.real(m.matmul(u * s**2, vt) * C) + m.sum(m.abs(u) ** 2 * np.arange(2.0 * u.shape[0])[: u.shape[-1]])
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "real": lambda m, z: m.real(z * C),
     "imag": lambda m, z: m.imag(z * C),
@@ -58,6 +63,15 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "qr, the orthogonal factor": lambda m, z: m.real(m.qr(_matrix(m, z))[0] * (C + Z)),
     "qr, the triangle": lambda m, z: m.real(m.qr(_matrix(m, z))[1] * (C + Z)),
     "qr of a wide matrix": lambda m, z: m.real(m.qr(m.getitem(_matrix(m, z), index=(slice(0, 2),)))[1] * (C + Z)),
+    "eigh, the values": lambda m, z: m.eigh(_matrix(m, z))[0] * np.array([1.0, -2.0, 0.5]),
+    "eigh, the vectors": lambda m, z: m.abs(m.eigh(_matrix(m, z))[1]) ** 2 * np.arange(9.0).reshape(3, 3),
+    "svd, the values": lambda m, z: m.svd(_matrix(m, z))[1] * np.array([1.0, -2.0, 0.5]),
+    "svd, the vectors": lambda m, z: _product(m, *m.svd(_matrix(m, z))),
+    "svd of a tall matrix": lambda m, z: _product(m, *m.svd(m.getitem(_matrix(m, z), index=(Ellipsis, slice(0, 2))))),
+    "svd of a wide matrix": lambda m, z: _product(m, *m.svd(m.getitem(_matrix(m, z), index=(slice(0, 2),)))),
+    "lstsq": lambda m, z: m.real(m.lstsq(_matrix(m, z)[:, :2], z * C) * C),
+    "lstsq of a wide matrix": lambda m, z: m.imag(m.lstsq(_matrix(m, z)[:2], (z * C)[:2]) * C),
+    "expm": lambda m, z: m.real(m.expm(_matrix(m, z) * 0.3) * (C + Z)),
     "einsum": lambda m, z: m.real(m.einsum(z, z * C, subscripts="i,i->")),
 }
 

@@ -36,6 +36,26 @@ def _qr(x: Any) -> list[Any]:
     return [q, q.T * x]
 
 
+def _eigh(x: Any) -> list[Any]:
+    """With NumPy's signs."""
+    values, vectors = MP.eigsy((x + x.T) / 2)
+    return [values, _with_signs_of(vectors, np.linalg.eigh(np.array(((x + x.T) / 2).tolist(), dtype=float))[1])]
+
+
+def _svd(x: Any) -> list[Any]:
+    u, s, vt = MP.svd_r(x)
+    signs = np.linalg.svd(np.array(x.tolist(), dtype=float), full_matrices=False)
+    return [_with_signs_of(u, signs[0]), s, _with_signs_of(vt.T, signs[2].T).T]
+
+
+def _with_signs_of(columns: Any, like: Any) -> Any:
+    columns = columns.copy()
+    for k in range(columns.cols):
+        if sum(float(columns[i, k]) * like[i, k] for i in range(columns.rows)) < 0:
+            columns[:, k] = -columns[:, k]
+    return columns
+
+
 def _lower(x: Any) -> Any:
     return MP.matrix([[x[i, j] if j <= i else 0 for j in range(x.cols)] for i in range(x.rows)])
 
@@ -60,6 +80,17 @@ CASES: list[tuple[str, dict[str, Any], list[Any], Callable[..., Any]]] = [
     ("qr", {}, [B], _qr),
     ("qr", {}, [B.T], _qr),
     ("qr", {}, [HILBERT], _qr),
+    ("eigh", {}, [SPD], _eigh),
+    ("eigh", {}, [S], _eigh),
+    ("svd", {}, [S], _svd),
+    ("svd", {}, [B], _svd),
+    ("svd", {}, [B.T], _svd),
+    ("lstsq", {}, [B, SPD], lambda a, b: (a.T * a) ** -1 * a.T * b),
+    ("lstsq", {}, [B.T, S[:2]], lambda a, b: a.T * (a * a.T) ** -1 * b),
+    ("lstsq", {}, [HILBERT, HILBERT[:, :1]], lambda a, b: (a**-1) * b),
+    ("expm", {}, [S], MP.expm),
+    ("expm", {}, [7.0 * S], MP.expm),
+    ("expm", {}, [np.triu(1e3 * SPD, 1)], MP.expm),
 ]
 
 
@@ -87,6 +118,12 @@ def exact(function: Callable[..., Any], operands: list[Any], v: list[Any], w: li
     return [np.array([float(n) for n in found]) for found in (at(0, 0), first, second)]
 
 
+def _distance(x: Any) -> float:
+    """How many times closer than the largest two singular values are to each other, or one to 0."""
+    s = np.linalg.svd(x)[1]
+    return float(s[0] / np.min(np.abs(np.diff([*s, 0.0]))))
+
+
 def vector(results: Any) -> Any:
     return np.concatenate([np.ravel(primal(y)) for y in (results if type(results) is list else [results])])
 
@@ -98,7 +135,7 @@ def test_against_60_digits(name: str, options: dict[str, Any], operands: list[An
     expected = exact(function, operands, v, w)
     # The derivatives of `det` don't divide, so they are as good for any matrix: errors are relative to its columns.
     x = operands[0]
-    loss = 1.0 if name == "det" else float(np.linalg.cond(x))
+    loss = 1.0 if name == "det" else _distance(x) if name in ("eigh", "svd") else float(np.linalg.cond(x))
     floor = float(np.linalg.norm(x)) ** len(x) if name == "det" else np.max(np.abs(expected[0]))
     bounds = [2e-15 * loss ** (k + 1) * max(np.max(np.abs(found)), floor) for k, found in enumerate(expected)]
 
@@ -165,6 +202,21 @@ def test_against_60_digits(name: str, options: dict[str, Any], operands: list[An
         ("jvp(fn(x) = logdet(x))(ones([2, 2]), eye(2))", "is singular, in the derivative of `logdet`", ""),
         ("hvp(fn(x) = logdet(x))(ones([2, 2]), eye(2))", "is singular, in the derivative of `logdet`", ""),
         ("grad(fn(x) = sum(qr(x)[0]))([[1.0, 0.0], [1.0, 0.0]])", "is singular, in the derivative of `qr`", ""),
+        ("eigh(ones([2, 3]))", "`eigh` needs a square matrix", ""),
+        ("eigh([[1.0, nan], [nan, 1.0]])", "`eigh` needs a matrix of finite numbers: this one has others", "the shape is (2, 2)"),
+        ("svd(stack([eye(2), inf * ones([2, 2])]))", "`svd` needs a matrix of finite numbers: number [1] has others", ""),
+        ("svd(ones(3))", "`svd` needs a matrix: the shape is (3,)", ""),
+        ("grad(fn(x) = sum(eigh(x)[1]))(eye(2))", "1.0 and 1.0 are equal, so their vectors have no derivative, in the", ""),
+        ("grad(fn(x) = sum(svd(x)[0]))(3 * eye(2))", "3.0 and 3.0 are equal, so their vectors have no derivative, in the", ""),
+        ("grad(fn(x) = sum(svd(x)[2]))(stack([2 * eye(2), [[1.0, 0.0], [0.0, 3.0]]]))", "values 2.0 and 2.0 are equal", ""),
+        ("grad(fn(x) = sum(svd(x)[0]))([[1.0, 0.0], [0.0, 0.0], [0.0, 0.0]])", "a singular value is 0.0, so its vectors", ""),
+        ("hessian(fn(x) = sum(eigh(x)[0]**2))(eye(2))", "values 1.0 and 1.0 are equal", ""),
+        ("lstsq(ones(3), ones(3))", "`lstsq` needs a matrix on the left side: the shape is (3,)", ""),
+        ("lstsq(ones([3, 2]), ones(2))", "`lstsq` needs as many rows on both sides", "left is (3, 2), right is (2,)"),
+        ("lstsq([[1.0, nan]], ones(1))", "`lstsq` needs a matrix of finite numbers: this one has others", ""),
+        ("grad(fn(a) = sum(lstsq(a, ones(3))))(ones([3, 2]))", "has a derivative for matrices of full rank only", "… "),
+        ("jvp(fn(a) = lstsq(a, ones(3)))(ones([3, 2]), ones([3, 2]))", "has a derivative for matrices of full rank only", "… "),
+        ("expm(ones([2, 3]))", "`expm` needs a square matrix: the shape is (2, 3)", ""),
     ],
 )  # fmt: skip
 def test_refusal(source: str, message: str, label: str) -> None:
@@ -195,6 +247,35 @@ def test_a_gradient_asked_for_at_the_end_is_refused_at_its_place() -> None:
         ("grad(fn(x) = det(x))([[0.0, 0.0], [0.0, 5.0]])", [[5.0, 0.0], [0.0, 0.0]]),
         ("hessian(fn(x) = det(x))([[0.0, 0.0], [0.0, 0.0]])[0, 0]", [[0.0, 0.0], [0.0, 1.0]]),
         ("grad(fn(x) = det(x))([[nan, 0.0], [0.0, 5.0]])", [[np.nan] * 2] * 2),
+        ("eigh([[2, 0], [0, 1]])[0]", [1.0, 2.0]),
+        ("eigh([[0.0, 6.0], [0.0, 0.0]])[0]", [-3.0, 3.0]),
+        ("eigh([[0.0, 1j], [-1j, 0.0]])[0]", [-1.0, 1.0]),
+        ("eigh(zeros([0, 0]))[0].shape", [0]),
+        ("grad(fn(x) = sum(eigh(x)[0]**2))(3 * eye(2))", [[6.0, 0.0], [0.0, 6.0]]),
+        ("jvp(fn(x) = eigh(x)[0])(eye(2), [[1.0, 0.0], [0.0, 2.0]])", [1.0, 2.0]),
+        (
+            "jvp(fn(x) = eigh(x)[1][:, 0])(array([[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]), ones([3, 3]))",
+            [0.0, -1, -1],
+        ),
+        ("jvp(fn(x) = eigh(x)[1][:, 1])(eye(2), ones([2, 2]))", [np.nan, np.nan]),
+        ("svd([[0, 2], [1, 0], [0, 0]])[1]", [2.0, 1.0]),
+        ("svd(zeros([0, 3]))[1].shape", [0]),
+        ("lstsq([[1, 0], [0, 2], [0, 0]], [1, 2, 3])", [1.0, 1.0]),
+        ("lstsq([[1.0, 1.0], [1.0, 1.0]], [2.0, 4.0])", [1.5, 1.5]),
+        ("lstsq([[3.0, 4.0]], [25.0])", [3.0, 4.0]),
+        ("lstsq(zeros([3, 0]), ones([3, 2])).shape", [0, 2]),
+        ("expm(zeros([0, 0])).shape", [0, 0]),
+        ("expm(zeros([2, 2]))", [[1.0, 0.0], [0.0, 1.0]]),
+        ("expm([[0, 1], [0, 0]])", [[1.0, 1.0], [0.0, 1.0]]),
+        ("expm([[-1e40]])", [[0.0]]),
+        ("expm([[1.0, 1e6], [0.0, -1.0]])", [[np.e, 1e6 * np.sinh(1.0)], [0.0, 1 / np.e]]),
+        ("expm([[0.0, -pi], [pi, 0.0]])", [[-1.0, 0.0], [0.0, -1.0]]),
+        ("expm([[nan, 0.0], [0.0, 1.0]])", [[np.nan] * 2] * 2),
+        ("expm([[1000.0]])", [[np.inf]]),
+        ("grad(fn(x) = sum(expm(x)))(zeros([2, 2]))", [[1.0, 1.0], [1.0, 1.0]]),
+        ("jvp(fn(x) = expm(x))([[1.0]], [[1e300]])", [[np.e * 1e300]]),
+        ("grad(fn(x) = sum(svd(x)[1]))(zeros([2, 3])).shape", [2, 3]),
+        ("grad(fn(x) = svd(x)[1][0])([[3.0, 0.0], [0.0, 1.0]])", [[1.0, 0.0], [0.0, 0.0]]),
     ],
 )
 def test_value(expression: str, expected: Any) -> None:

@@ -193,6 +193,37 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
     "cofactors_along": [(lambda m, x, t: m.cofactors_along(x, t), S, S.T @ S), (lambda m, x, t: m.cofactors_along(x, t), SS, SS)],
     "cholesky": [(lambda m, x: m.cholesky(x), x) for x in (S @ S.T, SS @ SS.transpose(0, 2, 1))],
     "qr": [(lambda m, x: m.qr(x), x) for x in (S, B, A, SS, T, T.transpose(0, 2, 1))],
+    "eigh": [
+        *[(lambda m, x: m.eigh(x), x) for x in (S, SS, 1.5 * np.ones((1, 1)))],
+        (lambda m, x: m.eigh(x)[0], S @ S.T),
+        (lambda m, x: m.eigh(x)[1], S @ S.T),
+    ],
+    "svd": [
+        *[(lambda m, x: m.svd(x), x) for x in (S, A, B, SS, T, T.transpose(0, 2, 1))],
+        *[(lambda m, x, k=k: m.svd(x)[k], x) for k in range(3) for x in (A, B)],
+    ],
+    "over_spectrum": [
+        (lambda m, x, s, by=by: m.over_spectrum(x, s, by=by, strict=True), x, s)
+        for x, s in ((S, V[:3]), (SS, A))
+        for by in ("gaps", "sums", "values")
+    ],
+    "lstsq": [
+        (lambda m, a, b: m.lstsq(a, b), a, b)
+        for a, b in (
+            (S, V[:3]),
+            (B, V[:3]),
+            (A, V[:2]),
+            (B, S),
+            (A, B.T),
+            (SS, T),
+            (T, V[:3]),
+            (T.transpose(0, 2, 1), A),
+            (B, T[:, :3]),
+        )
+    ],
+    "lstsq_of_full_rank": [(lambda m, a, b: m.lstsq_of_full_rank(a, b), a, b) for a, b in ((B, V[:3]), (A, B.T))],
+    "expm": [(lambda m, x: m.expm(x), x) for x in (S, SS, 3.0 * S)],
+    "expm_along": [(lambda m, x, t: m.expm_along(x, t), S, S.T @ S), (lambda m, x, t: m.expm_along(x, t), SS, SS - 0.5)],
     "full": [(lambda m, x: m.full(x * x, shape=[2, 3]), 1.5)],
     "cast": [(lambda m, x: m.cast(x * x, dtype="float64"), A)],
     "float64": [(lambda m, x: m.float64(x * x), A)],
