@@ -266,9 +266,10 @@ class Sweep:
         for k, n in reversed(list(zip(site.operands, numbers, strict=True))):
             if self.marked is not None and n not in self.marked:
                 continue
-            if op is SETITEM and k == 0 and owned:
-                options = {**options, "inplace": True}
-                self.owned.add(n)
+            if op is SETITEM and k == 0:
+                options = {**options, "inplace": owned}  # whatever the record itself did
+                if owned:
+                    self.owned.add(n)
             if op.signature.variadic and callable(op.vjp):
                 c = op.vjp(m, cotangent, result, k, *values, **options)
             else:
