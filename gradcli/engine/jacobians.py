@@ -253,7 +253,7 @@ def _next(places: Iterator[Any], _: Any) -> Any:
     return next(places)
 
 
-def hessians(run: Run, target: Any, sources: list[Any], mixed: bool) -> dict[tuple[int, int], Any]:
+def hessians(run: Run, target: Any, sources: list[Any], mixed: bool, mode: str = "auto") -> dict[tuple[int, int], Any]:
     """The second derivatives of the sum of the target by two sources: each twice and, where `mixed`, each with every later
     one, of shape first.shape + second.shape. Zeros where the target is linear in them, None where it is unconnected with one.
 
@@ -271,7 +271,7 @@ def hessians(run: Run, target: Any, sources: list[Any], mixed: bool) -> dict[tup
     for i in connected:
         seconds = [sources[j] for j in partners[i]]
         constant = not verify_target(run, firsts[i], None)
-        found = [None] * len(seconds) if constant else blocks(run, firsts[i], seconds)
+        found = [None] * len(seconds) if constant else blocks(run, firsts[i], seconds, mode=mode)
         for j, block in zip(partners[i], found, strict=True):
             answers[i, j] = zero_block(run, sources[i], sources[j]) if block is None else block
     return answers
