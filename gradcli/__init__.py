@@ -22,7 +22,7 @@ The engine, from a program to its gradients: `evaluator` compiles it and runs it
 instance of a module will be called. Every operation goes through `apply`; what `scalar_closures` and `fusion` write for
 hot scalar code means the same, with `compound` operations. `tape` is the trace, `windows` the views of it that tapes are,
 `reverse` the sweep back over it, `forward` what carries tangents along, `rules` and `formulas` the readings of the table's
-derivatives that both use. `derivatives` and `jacobians` answer what is asked of values, `transforms` what is asked of
+derivatives that both use. `derivatives`, `jacobians` and `batches` answer what is asked of values, `transforms` what is asked of
 functions, at the `levels` that they open; gradients are `attached` to variables, and `backward` fills them; `reasons` says
 why there is nothing to give. Functions with a rule of their own are called by `own_functions`, and asked by `own_rules`.
 `values`, `boxes`, `lanes` and `backends` say what a value is.

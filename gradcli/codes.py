@@ -286,6 +286,13 @@ _OTHER = {
         "Update its state with `x := …`, or give the value a name of its own.",
         "var x = 1.0\nx = x + 1.0\noutput x**2",
     ),
+    "W204": Code(
+        "rows of a batch that mix",
+        "`batch_jacobian` takes the first axis for a batch, whose rows have nothing to do with each other. Here they do, so\n"
+        "what it gives is the gradient of the sum over the batch.",
+        "Ask for the `jacobian`, which has every row of the target by every row of the source.",
+        "var x = [[1.0, 2.0], [3.0, 4.0]]\nj = batch_jacobian(x - mean(x, axis = 0), x)",
+    ),
 }
 
 _REASONS = {

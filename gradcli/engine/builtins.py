@@ -13,12 +13,13 @@ from .apply import to_array
 from .attached import attach_grad
 from .backends import shape_of
 from .backward import backward
+from .batches import batch_jacobian
 from .derivatives import detach, grad, hvp, jvp, vjp
 from .indexing import read_index
-from .jacobians import batch_jacobian, hessian, jacobian
+from .jacobians import hessian, jacobian, verify_mode
 from .run import Run
 from .tape import Site, primal
-from .values import List, Transform, describe, is_callable, plain, read
+from .values import List, Transform, describe, is_callable, plain, read, show
 
 GETITEM = OPS["getitem"]
 
@@ -157,14 +158,11 @@ def transform_options(run: Run, site: Site, options: dict[str, Any]) -> dict[str
     wrt, mode = plain(options["wrt"]), options.get("mode", "auto")
     positions = wrt if isinstance(wrt, list) else [wrt]
     if not positions or not all(type(k) is int and k >= 0 for k in positions) or len(set(positions)) < len(positions):
-        message = f"`wrt` is {describe(options['wrt'])}"
+        message = f"`wrt` is {show(options['wrt'])}"
         run.fail("E311", message, site.span, help="it is the position of an argument, from 0, or a list of these")
-    if mode not in MODES:
-        run.fail("E311", f"`mode` is {describe(mode)}", site.span, help='it is "auto", "forward" or "reverse"')
-    return {"wrt": wrt, "mode": mode}
+    return {"wrt": wrt, "mode": verify_mode(run, mode, site.span)}
 
 
-MODES = ("auto", "forward", "reverse")
 _HISTORY_ONLY = frozenset(("detach", "stop_gradient"))
 
 

@@ -1,4 +1,4 @@
-"""Jacobians and Hessians: those that programs ask for, and those that are asked for from outside when a run is over.
+"""Jacobians and Hessians of values: those that programs ask for, and those that are asked for from outside when a run is over.
 
 All are made of `blocks`, the derivatives of one value by some sources. A program's are recorded, so that they can be
 differentiated again; from outside they are plain arrays, filled row by row.
@@ -20,36 +20,93 @@ from .derivatives import (
     gradients,
     note_unconnected,
     ones_like,
-    read_target,
     seeing_itself,
     verify_target,
+    weighed,
     zeros_like,
 )
 from .run import Run
 from .tape import Site, Traced, primal
 from .unregistered import request
-from .values import Variable, leaves, map_structure, read, show_shape
+from .values import Variable, describe, leaves, map_structure, read, show_shape
 from .windows import Window
 
-STACK, RESHAPE = OPS["stack"], OPS["reshape"]
+ADD, MUL, STACK, RESHAPE = (OPS[name] for name in ("add", "mul", "stack", "reshape"))
+MODES = ("auto", "forward", "reverse")
 
 
-def blocks(run: Run, target: Traced, sources: list[Any], site: Site | None = None, window: Window | None = None) -> list[Any]:
+def blocks(
+    run: Run,
+    target: Traced,
+    sources: list[Any],
+    site: Site | None = None,
+    window: Window | None = None,
+    mode: str = "reverse",
+) -> list[Any]:
     """The derivatives of one value by each of the sources, of shape target.shape + source.shape; None where unconnected.
 
     site     where a program asks: what is computed is recorded; None from outside
     window   the tape that is asked; the main tape if it is None
-
-    One reverse sweep for each element of the target, in which every source gets its row.
+    mode     "reverse": a sweep for each element of the target, in which every source gets its row; "forward": one whose
+             result is linear in the cotangent that it begins with, and over that one for each element of the sources,
+             which gives its column; "auto": whichever has less to do
     """
     recorded = site is not None
     like = primal(target)
+    if mode == "forward" or (mode == "auto" and _has_few_columns(run, like, sources)):
+        return _by_columns(run, target, sources, site, window)
     if not shape_of(like):
         return gradients(run, [(target, ones_like(run, target))], sources, recorded, window)
     # An empty array has one sweep, too, which finds what it is connected with.
     seeds = (unit(run, like, k) for k in range(max(like.size, 1)))
     rows = (gradients(run, [(target, seed)], sources, recorded, window) for seed in seeds)
     return _filled(run, rows, like, sources) if site is None else _stacked(run, site, rows, like, sources)
+
+
+_FIRST_SWEEP = 5  # what a recorded sweep takes, in sweeps that aren't
+
+
+def _has_few_columns(run: Run, like: Any, sources: list[Any]) -> bool:
+    values = [primal(read(source)) for source in sources]
+    few = sum(count(shape_of(value)) for value in values) + _FIRST_SWEEP < count(shape_of(like))
+    return few and not run.rules and not any(map(is_complex, values))
+
+
+def _by_columns(run: Run, target: Traced, sources: list[Any], site: Site | None, window: Window | None) -> list[Any]:
+    """Blocks by their columns: an element of a source's cotangent is linear in the target's, which is a column."""
+    found: list[Any] = []
+    with weighed(run, target, sources, window) as (u, cotangents, view):
+        for g, source in zip(cotangents, sources, strict=True):
+            like = primal(g)
+            if type(g) is not tuple or not count(shape_of(like)):
+                found.append(None if g is None else zero_block(run, target, source))
+                continue
+            columns = []
+            for k in range(count(shape_of(like))):
+                seed = unit(run, like, k)
+                turns = (seed, seed * 1j) if is_complex(like) else (seed,)
+                parts = [gradients(run, [(g, turn)], [u], site is not None, view)[0] for turn in turns]
+                parts = [zeros_like(run, target) if part is None else part for part in parts]
+                columns.append(parts[0] if len(parts) == 1 else turned(run, site, *parts))
+            found.append(_side_by_side(run, site, columns, shape_of(primal(target)), shape_of(like)))
+    return found
+
+
+def _side_by_side(run: Run, site: Site | None, columns: list[Any], shape: tuple[int, ...], inner: tuple[int, ...]) -> Any:
+    """Columns as a block: recorded where a program asks."""
+    if not inner:
+        return columns[0]
+    if site is None:
+        return run.backend.xp.stack(columns, axis=-1).reshape(shape + inner)
+    stacked = apply(run, site.derived(STACK), tuple(columns), {"axis": -1})
+    return apply(run, site.derived(RESHAPE), (stacked,), {"shape": list(shape + inner)})
+
+
+def turned(run: Run, site: Site | None, real: Any, imaginary: Any) -> Any:
+    """The gradient by a complex number, whose parts move a value by `real` and by `imaginary`."""
+    if site is None:
+        return real + 1j * imaginary
+    return apply(run, site.derived(ADD), (real, apply(run, site.derived(MUL), (imaginary, 1j))))
 
 
 def unit(run: Run, like: Any, k: int) -> Any:
@@ -110,12 +167,20 @@ def _verify_fit(run: Run, pairs: list[tuple[Any, Any]], what: str, span: Span | 
     run.verify_allocation(8 * sum(map(count, shapes)), text, span)
 
 
-def _verify_real(run: Run, sources: list[Any], span: Span | None) -> None:
+def verify_real(run: Run, sources: list[Any], span: Span | None) -> None:
+    """Raises GradcliError (E314) for a complex source of second derivatives."""
     for source in sources:
         if is_complex(primal(read(source))):
             name, place = (f"`{source.name}`", source.span) if type(source) is Variable else ("the source", None)
             help = "make its real and its imaginary part variables of their own"
             run.fail("E314", f"there is no Hessian by {name}, which is complex", span or place, help=help)
+
+
+def verify_mode(run: Run, mode: Any, span: Span) -> str:
+    """The mode of a Jacobian. Raises GradcliError (E311) for what is none."""
+    if mode not in MODES:
+        run.fail("E311", f"`mode` is {describe(mode)}", span, help='it is "auto", "forward" or "reverse"')
+    return str(mode)
 
 
 # ---- asked for by programs -------------------------------------------------------------------------------------------
@@ -125,11 +190,12 @@ def _verify_real(run: Run, sources: list[Any], span: Span | None) -> None:
 def jacobian(run: Run, site: Site, operands: list[Any], options: dict[str, Any], window: Window | None = None) -> Any:
     """`jacobian(target, source)`, of shape target.shape + source.shape: a block for each place of both."""
     target, source = operands
+    mode = verify_mode(run, options.get("mode", "auto"), site.span)
 
     def block(value: Any, by: Any) -> Any:
         traced = verify_target(run, value, site.span)
         _verify_fit(run, [(value, by)], "Jacobian", site.span)
-        (found,) = blocks(run, traced[0], [by], site, window) if traced else [None]
+        (found,) = blocks(run, traced[0], [by], site, window, mode) if traced else [None]
         if found is not None and differentiable(by):
             return found
         note_unconnected(run, read(value), by, site.span, window)
@@ -139,61 +205,19 @@ def jacobian(run: Run, site: Site, operands: list[Any], options: dict[str, Any],
 
 
 @request
-def batch_jacobian(run: Run, site: Site, operands: list[Any], options: dict[str, Any], window: Window | None = None) -> Any:
-    """`batch_jacobian(target, source)`: the Jacobian of each row of the target by the same row of the source, of shape
-    (batch,) + target.shape[1:] + source.shape[1:]. Rows that mix are summed over, as in TensorFlow."""
-    target, source = read_target(operands[0]), read(operands[1])
-    shape, inner = shape_of(primal(target)), shape_of(primal(source))
-    verify_batch(run, shape, inner, site)
-    traced = verify_target(run, target, site.span)
-    rows = []
-    for seed in batch_seeds(run, primal(target)) if traced else ():
-        (row,) = gradients(run, [(traced[0], seed)], [operands[1]], recorded=True, window=window)
-        rows.append(row)
-    if not traced or (rows and all(row is None for row in rows)):
-        note_unconnected(run, target, operands[1], site.span, window)
-        return None
-    filled = tuple([zeros_like(run, source) if row is None else row for row in rows])
-    return batch_block(run, site, filled, shape, source)
-
-
-def verify_batch(run: Run, shape: tuple[int, ...], inner: tuple[int, ...], site: Site) -> None:
-    """Raises GradcliError (E314) unless the first axes of a target and a source are the same batch."""
-    if not shape or not inner or shape[0] != inner[0]:
-        ours, theirs = show_shape(shape), show_shape(inner)
-        run.fail("E314", f"the first axes of target {ours} and source {theirs} aren't one batch", site.span)
-
-
-def batch_block(run: Run, site: Site, rows: tuple[Any, ...], shape: tuple[int, ...], source: Any) -> Any:
-    """The rows of a batch Jacobian, one for each element of a row of the target, which has this shape."""
-    whole = list(shape + shape_of(primal(source))[1:])
-    if not rows:
-        return run.backend.xp.zeros(whole, dtype_name(primal(source)))
-    stacked = apply(run, site.derived(STACK), rows, {"axis": 1})
-    return apply(run, site.derived(RESHAPE), (stacked,), {"shape": whole})
-
-
-def batch_seeds(run: Run, target: Any) -> Iterator[Any]:
-    """The seeds of a batch Jacobian: for each element of a row, ones there in all rows."""
-    for k in range(count(target.shape[1:])):
-        seed = run.backend.xp.zeros(target.shape, target.dtype)
-        seed.reshape(target.shape[0], count(target.shape[1:]))[:, k] = 1.0
-        yield seed
-
-
-@request
 def hessian(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> Any:
     """`hessian(target, source)`: the Jacobian of the gradient; zeros where the gradient is constant."""
     target, source = operands
+    mode = verify_mode(run, options["mode"], site.span)
 
     def second(by: Any, window: Window) -> Any:
         first = grad(run, site, [target, by], {"unconnected": "none", "seed": None}, window)
         if first is None:
             return None
-        _verify_real(run, [by], site.span)
+        verify_real(run, [by], site.span)
         _verify_fit(run, [(by, by)], "Hessian", site.span)
         traced = verify_target(run, first, site.span)
-        (found,) = blocks(run, traced[0], [by], site, window) if traced else [None]
+        (found,) = blocks(run, traced[0], [by], site, window, mode) if traced else [None]
         return zero_block(run, by, by) if found is None else found
 
     with seeing_itself(run) as window:
@@ -203,8 +227,8 @@ def hessian(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) 
 # ---- asked for from outside ------------------------------------------------------------------------------------------
 
 
-def jacobians(run: Run, target: Any, sources: list[Any]) -> list[Any]:
-    """The Jacobian of the target by each source, None where all of it is unconnected.
+def jacobians(run: Run, target: Any, sources: list[Any], mode: str = "auto") -> list[Any]:
+    """The Jacobian of the target by each source, None where all of it is unconnected; `mode` as in `blocks`.
 
     A target that is a list or dict has one in each of its places. Raises GradcliError for what has no derivative, and where
     the answer can't fit.
@@ -212,7 +236,8 @@ def jacobians(run: Run, target: Any, sources: list[Any]) -> list[Any]:
     verify_target(run, target, None)
     values = [read(value) for value in leaves(target)]
     _verify_fit(run, [(value, source) for value in values for source in sources], "Jacobian", None)
-    found = [blocks(run, value, sources) if verify_target(run, value, None) else [None] * len(sources) for value in values]
+    nothing = [None] * len(sources)
+    found = [blocks(run, v, sources, mode=mode) if verify_target(run, v, None) else nothing for v in values]
     answers: list[Any] = []
     for k, source in enumerate(sources):
         parts = [row[k] for row in found]
@@ -228,7 +253,7 @@ def _next(places: Iterator[Any], _: Any) -> Any:
     return next(places)
 
 
-def hessians(run: Run, target: Any, sources: list[Any], mixed: bool) -> dict[tuple[int, int], Any]:
+def hessians(run: Run, target: Any, sources: list[Any], mixed: bool, mode: str = "auto") -> dict[tuple[int, int], Any]:
     """The second derivatives of the sum of the target by two sources: each twice and, where `mixed`, each with every later
     one, of shape first.shape + second.shape. Zeros where the target is linear in them, None where it is unconnected with one.
 
@@ -237,7 +262,7 @@ def hessians(run: Run, target: Any, sources: list[Any], mixed: bool) -> dict[tup
     seeds = [(traced, ones_like(run, traced)) for traced in verify_target(run, target, None)]
     firsts = gradients(run, seeds, sources, recorded=True)
     connected = [k for k, first in enumerate(firsts) if first is not None]
-    _verify_real(run, [sources[k] for k in connected], None)
+    verify_real(run, [sources[k] for k in connected], None)
     everyone = range(len(sources))
     answers: dict[tuple[int, int], Any] = dict.fromkeys((i, i) for i in everyone)
     answers |= dict.fromkeys((i, j) for i in everyone for j in everyone[i + 1 :] if mixed)
@@ -246,7 +271,7 @@ def hessians(run: Run, target: Any, sources: list[Any], mixed: bool) -> dict[tup
     for i in connected:
         seconds = [sources[j] for j in partners[i]]
         constant = not verify_target(run, firsts[i], None)
-        found = [None] * len(seconds) if constant else blocks(run, firsts[i], seconds)
+        found = [None] * len(seconds) if constant else blocks(run, firsts[i], seconds, mode=mode)
         for j, block in zip(partners[i], found, strict=True):
             answers[i, j] = zero_block(run, sources[i], sources[j]) if block is None else block
     return answers

@@ -11,9 +11,10 @@ from ..lang import program
 from ..ops.op import BindingError, Signature
 from .apply import plain_array
 from .backends import is_inexact
+from .batches import batch_jacobian
 from .compiler import Compiler
 from .derivatives import grad
-from .jacobians import batch_jacobian, jacobian
+from .jacobians import jacobian
 from .run import Run
 from .tape import Site, primal
 from .values import FRAME_HEAD, Cell, Instance, List, Tape, Variable, describe, is_number, read

@@ -12,19 +12,21 @@ from functools import partial
 from typing import Any
 
 from ..ops import OPS
-from .apply import apply, to_array
-from .backends import count, is_inexact, is_scalar, shape_of
+from .apply import apply
+from .backends import count, is_complex, is_inexact, shape_of
+from .batches import batch_seeds, joined_rows, verify_batch, warn_of_mixing
 from .boxes import primal
 from .calls import call_value
 from .derivatives import beside, direction, note_unconnected, seeds_for, verify_target, zeros_like
-from .jacobians import batch_block, batch_seeds, unit, verify_batch, zero_block
+from .jacobians import turned, unit, verify_real, zero_block
 from .levels import Recording, along
 from .run import Run
 from .tape import Site
+from .transform_arguments import VECTORS, Structure, take_positions, take_vector, with_arrays
 from .unregistered import UnregisteredError
-from .values import Function, List, Transform, leaves, map_structure, read, show_shape
+from .values import List, Transform, leaves, map_structure, read, show_shape
 
-STACK, RESHAPE, MOVEAXIS = OPS["stack"], OPS["reshape"], OPS["moveaxis"]
+STACK, RESHAPE = OPS["stack"], OPS["reshape"]
 Call = Callable[[list[Any]], Any]
 
 
@@ -33,23 +35,18 @@ def call_transform(run: Run, transform: Transform, arguments: list[Any], keyword
     `v` (`u` for `vjp`). Raises GradcliError (E308) for arguments that don't fit."""
     kind = transform.kind
     arguments, keywords = list(arguments), dict(keywords)
-    vector = None
-    if kind in _VECTORS:
-        name = _VECTORS[kind]
-        vector = keywords.pop(name) if name in keywords else arguments.pop(1) if len(arguments) > 1 else None
-        if vector is None:
-            help = f"`{transform.name}(x, {name})`, or the keyword `{name} = …`"
-            run.fail("E308", f"`{transform.name}` needs a vector `{name}`", site.span, help=help)
+    vector = take_vector(run, transform, arguments, keywords, site) if kind in VECTORS else None
     if keywords:
-        _take_positions(transform.function, arguments, keywords)
+        take_positions(run, transform.function, arguments, keywords, site)
     positions = transform.positions
     if max(positions) >= len(arguments):
-        message = f"`{transform.name}` differentiates by argument {max(positions)}, and {len(arguments)} are given"
-        run.fail("E308", message, site.span, help="arguments count from 0, and are given by position")
+        given = f"{len(arguments)} {'is' if len(arguments) == 1 else 'are'} given"
+        message = f"`{transform.name}` differentiates by argument {max(positions)}, and {given}"
+        run.fail("E308", message, site.span, help="arguments count from 0")
     if kind in _OF_ARRAYS:
         for k in positions:
-            if _is_list_of_numbers(arguments[k]):
-                arguments[k] = to_array(run, site, read(arguments[k]))
+            if type(read(arguments[k])) in (List, dict):
+                arguments[k] = with_arrays(run, site, arguments[k])
     call = partial(call_value, run, transform.function, keywords=keywords, site=site)
     try:
         return _KINDS[kind](run, transform, call, arguments, vector, site)
@@ -57,43 +54,9 @@ def call_transform(run: Run, transform: Transform, arguments: list[Any], keyword
         raise error.asked_at(site.span) from None
 
 
-def _is_list_of_numbers(value: Any) -> bool:
-    """Whether a value is a list of numbers, or of such lists."""
-    value = read(value)
-    if type(value) is not List:
-        return False
-    return all(_is_list_of_numbers(v) or is_scalar(primal(read(v))) for v in value)
-
-
-def _take_positions(function: Any, arguments: list[Any], keywords: dict[str, Any]) -> None:
-    """Moves keyword arguments of a function of the program to their positions, as far as these are without a gap."""
-    if type(function) is Function:
-        for name, _, _ in function.code.parameters[len(arguments) :]:
-            if name not in keywords:
-                return
-            arguments.append(keywords.pop(name))
-
-
 def _record(run: Run, transform: Transform, call: Any, arguments: list[Any], site: Site) -> Recording:
     alone = isinstance(call, partial) and not call.keywords["keywords"]
     return Recording(run, call, arguments, transform.positions, site, transform.function if alone else None)
-
-
-class _Structure:
-    """The arguments that a transform differentiates by: from a flat list of their numbers to their structure."""
-
-    def __init__(self, transform: Transform, arguments: list[Any]) -> None:
-        chosen = [arguments[k] for k in transform.positions]
-        self.listed = isinstance(transform.wrt, list)
-        self.arguments = List(chosen) if self.listed else chosen[0]
-        self.flat = not any(type(v) is List or type(v) is dict for v in chosen)  # the common case, made short
-        self.numbers = [read(v) for v in (chosen if self.flat else leaves(self.arguments))]
-
-    def of(self, values: list[Any]) -> Any:
-        if self.flat:
-            return List(values) if self.listed else values[0]
-        rest = iter(values)
-        return map_structure(lambda v: next(rest), self.arguments)
 
 
 # ---- first derivatives -----------------------------------------------------------------------------------------------
@@ -105,14 +68,15 @@ def _grad(run: Run, transform: Transform, call: Call, arguments: list[Any], vect
 
 def _value_and_grad(run: Run, transform: Transform, call: Call, arguments: list[Any], vector: Any, site: Site) -> List:
     """The value, and the gradient of the sum of its elements; with a `vector`, of what that weighs."""
-    structure = _Structure(transform, arguments)
+    structure = Structure(transform, arguments)
     recording = _record(run, transform, call, arguments, site)
     value = recording.value
     if vector is None and type(value) is tuple and type(value[0]) is float:
         found = recording.pull_scalar(value)
         value = recording.outside(value)
     else:
-        found = recording.pull(seeds_for(run, verify_target(run, value, site.span), value, vector, site))
+        traced = verify_target(run, value, site.span, of=transform.function)
+        found = recording.pull(seeds_for(run, traced, value, vector, site, "vector", "value"))
         value = map_structure(lambda v: recording.outside(read(v)), value)
     recording.finish()
     pairs = zip(structure.numbers, found, strict=True)
@@ -136,33 +100,21 @@ def _value_and_jvp(run: Run, transform: Transform, call: Call, arguments: list[A
     vectors = vector if isinstance(transform.wrt, list) else List([vector])
     chosen = List([arguments[k] for k in transform.positions])
     pairs = [(read(v), t) for v, t in beside(run, chosen, vectors, site, "vector", "argument")]
-    tangents = [direction(run, v, t, site) if is_inexact(primal(v)) else None for v, t in pairs]
+    tangents = [direction(run, v, t, site, "argument") if is_inexact(primal(v)) else None for v, t in pairs]
     for v, _ in pairs:
         if not is_inexact(primal(v)):
             note_unconnected(run, None, v, site.span, None)
     value, tangent = along(run, call, arguments, transform.positions, tangents, site)
-    _verify_value(run, transform, value, site, real=False)
+    verify_target(run, value, site.span, real=False, of=transform.function)
+    if all(t is None for t in tangents):
+        return List([value, map_structure(lambda v: None, value)])
     return List([value, _filled(run, value, tangent)])
-
-
-def _verify_value(run: Run, transform: Transform, value: Any, site: Site, real: bool = True) -> None:
-    """Refuses (E314) a value that has no derivative at all. A gradient is none by what isn't differentiable, and so is what
-    is made of it."""
-    of_gradient = type(transform.function) is Transform
-    for v in leaves(value):
-        if v is not None or not of_gradient:
-            verify_target(run, v, site.span, real)
 
 
 def _filled(run: Run, value: Any, tangent: Any) -> Any:
     """A tangent with zeros where the value doesn't depend on what was perturbed."""
     tangents = iter(list(leaves(tangent)))
-
-    def fill(v: Any) -> Any:
-        t = next(tangents)
-        return zeros_like(run, v) if t is None and is_inexact(primal(v)) else t
-
-    return map_structure(fill, value)
+    return map_structure(lambda v: zeros_like(run, v) if (t := next(tangents)) is None else t, value)
 
 
 # ---- Jacobians -------------------------------------------------------------------------------------------------------
@@ -174,13 +126,13 @@ def _jacobian(run: Run, transform: Transform, call: Call, arguments: list[Any], 
     In reverse mode one sweep for each element of the value, in forward mode one call for each of the arguments; `auto`
     takes what is fewer.
     """
-    structure = _Structure(transform, arguments)
+    structure = Structure(transform, arguments)
     wanted = sum(count(shape_of(primal(v))) for v in structure.numbers)
     if transform.mode != "forward":
         recording = _record(run, transform, call, arguments, site)
-        _verify_value(run, transform, recording.value, site)
+        verify_target(run, recording.value, site.span, of=transform.function)
         size = sum(count(shape_of(primal(read(v)))) for v in leaves(recording.value))
-        if transform.mode == "reverse" or size <= wanted:
+        if transform.mode == "reverse" or run.rules or size <= wanted:
             blocks = map_structure(lambda v: _rows(run, recording, structure, read(v), site), recording.value)
             recording.finish()
             return blocks
@@ -188,70 +140,63 @@ def _jacobian(run: Run, transform: Transform, call: Call, arguments: list[Any], 
     return _columns(run, transform, call, arguments, structure, site)
 
 
-def _rows(run: Run, recording: Recording, structure: _Structure, target: Any, site: Site) -> Any:
-    """The blocks of one number of the value, by a sweep for each of its elements; none of a gradient that there isn't."""
-    if target is None:
-        return structure.of([None] * len(structure.numbers))
+def _rows(run: Run, recording: Recording, structure: Structure, target: Any, site: Site) -> Any:
+    """The blocks of one number of the value, by a sweep for each of its elements."""
     shape = shape_of(primal(target))
     _verify_size(run, shape, structure, site)
     sweeps = [recording.pull([(target, unit(run, primal(target), k))]) for k in range(count(shape))]
     blocks = []
     for j, source in enumerate(structure.numbers):
-        inner = primal(source)
         rows = [zeros_like(run, source) if found[j] is None else found[j] for found in sweeps]
-        block = _stacked(run, site, rows, shape, shape_of(inner), 0) if sweeps and is_inexact(inner) else None
-        blocks.append(_block(run, target, source, block, site))
+        blocks.append(_block(run, site, target, source, rows, 0))
     return structure.of(blocks)
 
 
-def _block(run: Run, target: Any, source: Any, found: Any, site: Site) -> Any:
-    """A block that was found; zeros for one that has no elements, and none by what isn't differentiable."""
-    if found is not None or not is_inexact(primal(source)):
-        return _gradient(run, target, source, found, site)
-    return zero_block(run, target, source)
-
-
-def _columns(run: Run, transform: Transform, call: Call, arguments: list[Any], structure: _Structure, site: Site) -> Any:
-    """All blocks, by a call for each element of the arguments."""
+def _columns(run: Run, transform: Transform, call: Call, arguments: list[Any], structure: Structure, site: Site) -> Any:
+    """All blocks, by a call for each element of the arguments; by two for a complex one, along 1 and along i."""
     value: Any = None
     columns: list[list[Any]] = []  # for each number among the arguments, for each of its elements: the tangents of the value
     for j, source in enumerate(structure.numbers):
+        like = primal(source)
         columns.append([])
-        for k in range(count(shape_of(primal(source))) if is_inexact(primal(source)) else 0):
-            tangents = [unit(run, primal(v), k) if i == j else None for i, v in enumerate(structure.numbers)]
-            value, tangent = along(run, call, arguments, transform.positions, tangents, site)
-            columns[-1].append([read(t) for t in leaves(_filled(run, value, tangent))])
+        for k in range(count(shape_of(like)) if is_inexact(like) else 0):
+            column: list[Any] = []
+            for turn in (1.0, 1j) if is_complex(like) else (1.0,):
+                seed = unit(run, like, k) if turn == 1.0 else unit(run, like, k) * turn
+                tangents = [seed if i == j else None for i in range(len(structure.numbers))]
+                value, tangent = along(run, call, arguments, transform.positions, tangents, site)
+                verify_target(run, value, site.span, of=transform.function)
+                moved = [read(t) for t in leaves(_filled(run, value, tangent))]
+                column = [turned(run, site, *pair) for pair in zip(column, moved, strict=True)] if column else moved
+            columns[-1].append(column)
     if value is None:
         value = call(arguments)
-    _verify_value(run, transform, value, site)
-    numbers = [read(v) for v in leaves(value)]
+        verify_target(run, value, site.span, of=transform.function)
     blocks = []
-    for i, target in enumerate(numbers):
-        if target is None:
-            blocks.append(structure.of([None] * len(structure.numbers)))
-            continue
-        shape = shape_of(primal(target))
-        _verify_size(run, shape, structure, site)
-        row = []
-        for source, found in zip(structure.numbers, columns, strict=True):
-            inner = shape_of(primal(source))
-            stacked = _stacked(run, site, [tangents[i] for tangents in found], inner, shape, -1) if found else None
-            row.append(_block(run, target, source, stacked, site))
+    for i, target in enumerate(map(read, leaves(value))):
+        _verify_size(run, shape_of(primal(target)), structure, site)
+        pairs = zip(structure.numbers, columns, strict=True)
+        row = [_block(run, site, target, source, [column[i] for column in found], -1) for source, found in pairs]
         blocks.append(structure.of(row))
     rest = iter(blocks)
     return map_structure(lambda v: next(rest), value)
 
 
-def _stacked(run: Run, site: Site, parts: list[Any], shape: tuple[int, ...], inner: tuple[int, ...], axis: int) -> Any:
-    """Parts of shape `inner`, one for each element of something of `shape`, as one array: those axes first, or last."""
-    if not shape:
+def _block(run: Run, site: Site, target: Any, source: Any, parts: list[Any], axis: int) -> Any:
+    """The derivatives of a target by a source, of shape target.shape + source.shape, from their rows (`axis` 0) or columns
+    (-1); None for a source that isn't differentiable."""
+    if not is_inexact(primal(source)):
+        return _gradient(run, target, source, None, site)
+    if not parts:
+        return zero_block(run, target, source)
+    shape, inner = shape_of(primal(target)), shape_of(primal(source))
+    if not (shape if axis == 0 else inner):
         return parts[0]
     stacked = apply(run, site.derived(STACK), tuple(parts), {"axis": axis})
-    whole = shape + inner if axis == 0 else inner + shape
-    return apply(run, site.derived(RESHAPE), (stacked,), {"shape": list(whole)})
+    return apply(run, site.derived(RESHAPE), (stacked,), {"shape": list(shape + inner)})
 
 
-def _verify_size(run: Run, shape: tuple[int, ...], structure: _Structure, site: Site) -> None:
+def _verify_size(run: Run, shape: tuple[int, ...], structure: Structure, site: Site) -> None:
     for source in structure.numbers:
         whole = shape + shape_of(primal(source))
         run.verify_allocation(8 * count(whole), f"a Jacobian of shape {show_shape(whole)}", site.span)
@@ -259,44 +204,76 @@ def _verify_size(run: Run, shape: tuple[int, ...], structure: _Structure, site: 
 
 def _batch_jacobian(run: Run, transform: Transform, call: Call, arguments: list[Any], vector: Any, site: Site) -> Any:
     """The Jacobian of each row of the value by the same row of the argument: batch + value.shape[1:] + argument.shape[1:]."""
-    structure = _Structure(transform, arguments)
+    structure = Structure(transform, arguments)
     recording = _record(run, transform, call, arguments, site)
     target = read(recording.value)
-    verify_target(run, target, site.span)
+    verify_target(run, target, site.span, of=transform.function)
     shape = shape_of(primal(target))
     for source in structure.numbers:
         verify_batch(run, shape, shape_of(primal(source)), site)
     sweeps = [recording.pull([(target, seed)]) for seed in batch_seeds(run, primal(target))]
     blocks = []
     for j, source in enumerate(structure.numbers):
-        rows = tuple([zeros_like(run, source) if found[j] is None else found[j] for found in sweeps])
-        block = batch_block(run, site, rows, shape, source) if is_inexact(primal(source)) else None
-        blocks.append(_gradient(run, target, source, block, site))
+        if not is_inexact(primal(source)):
+            blocks.append(_gradient(run, target, source, None, site))
+            continue
+        rows = [zeros_like(run, source) if found[j] is None else found[j] for found in sweeps]
+        if any(found[j] is not None for found in sweeps):
+            warn_of_mixing(run, site, primal(target), rows, lambda seed: recording.pull([(target, seed)])[j])  # noqa: B023
+        blocks.append(joined_rows(run, site, rows, shape, shape_of(primal(source))))
     recording.finish()
     return structure.of(blocks)
 
 
 # ---- second derivatives, made of the first ---------------------------------------------------------------------------
 
+_MANY = 10_000  # numbers that it takes until tangents over a sweep are quicker than a second sweep
 
-def _hessian(run: Run, transform: Transform, call: Call, arguments: list[Any], vector: Any, site: Site) -> Any:
+
+def _hessian(run: Run, transform: Transform, call: Any, arguments: list[Any], vector: Any, site: Site) -> Any:
+    structure = Structure(transform, arguments)
+    verify_real(run, structure.numbers, site.span)
+    mode = transform.mode if transform.mode == "forward" else "reverse"
+    outer = Transform("jacobian", transform.function, transform.wrt, mode)
+    rows = iter(_jacobian(run, outer, _gradients(run, transform, call), arguments, None, site))
+    nothing = structure.of([None] * len(structure.numbers))
+    return structure.of([next(rows) if is_inexact(primal(v)) else nothing for v in structure.numbers])
+
+
+def _hvp(run: Run, transform: Transform, call: Any, arguments: list[Any], vector: Any, site: Site) -> Any:
+    """The Hessian times the vector. It is symmetric, so that is the vector times the Hessian, too: a second sweep; only
+    where there is much to sweep over, tangents are carried over the first."""
+    structure = Structure(transform, arguments)
+    verify_real(run, structure.numbers, site.span)
+    vectors = vector if structure.listed else List([vector])
+    chosen = List([arguments[k] for k in transform.positions])
+    pairs = [(read(v), t) for v, t in beside(run, chosen, vectors, site, "vector", "argument")]
+    tangents = [direction(run, v, t, site, "argument") if is_inexact(primal(v)) else None for v, t in pairs]
+    gradients = _gradients(run, transform, call)
+    if run.rules or sum(count(shape_of(primal(v))) for v in structure.numbers) < _MANY:
+        recording = Recording(run, gradients, arguments, transform.positions, site)
+        vectors = List([t for t in tangents if t is not None])
+        found = recording.pull(seeds_for(run, verify_target(run, recording.value, site.span), recording.value, vectors, site))
+        recording.finish()
+    else:
+        value, tangent = along(run, gradients, arguments, transform.positions, tangents, site)
+        moved = leaves(_filled(run, value, tangent))
+        found = [None if t is None else next(moved) for t in tangents]
+    return structure.of([_gradient(run, None, source, g, site) for source, g in zip(structure.numbers, found, strict=True)])
+
+
+def _gradients(run: Run, transform: Transform, call: Any) -> Call:
+    """The gradients of a function by its arguments, those that there are, as a list; a function of its arguments."""
     gradient = Transform("grad", transform.function, transform.wrt)
-    outer = Transform("jacobian", gradient, transform.wrt, transform.mode if transform.mode == "forward" else "reverse")
-    return _jacobian(run, outer, _again(run, gradient, call), arguments, None, site)
+    keywords, site = call.keywords["keywords"], call.keywords["site"]
 
+    def gradients(arguments: list[Any]) -> List:
+        return List([g for g in leaves(call_transform(run, gradient, arguments, keywords, site)) if g is not None])
 
-def _hvp(run: Run, transform: Transform, call: Call, arguments: list[Any], vector: Any, site: Site) -> Any:
-    gradient = Transform("grad", transform.function, transform.wrt)
-    return _jvp(run, Transform("jvp", gradient, transform.wrt), _again(run, gradient, call), arguments, vector, site)
-
-
-def _again(run: Run, transform: Transform, call: Any) -> Call:
-    """The call of a transform of the function, with the same further arguments."""
-    return lambda arguments: call_transform(run, transform, arguments, call.keywords["keywords"], call.keywords["site"])
+    return gradients
 
 
 _OF_ARRAYS = frozenset(("jacobian", "batch_jacobian", "hessian"))  # which take a list of numbers for an array
-_VECTORS = {"jvp": "v", "value_and_jvp": "v", "hvp": "v", "vjp": "u"}
 _KINDS: dict[str, Callable[..., Any]] = {
     "grad": _grad,
     "value_and_grad": _value_and_grad,

@@ -257,10 +257,10 @@ class _Answer:
                 found = gradients(run, seeds, sources, recorded=False)
                 self.gradients[of] = self._row(of, zip(singles, found, strict=True), lambda x: zeros_like(run, by[x]))
             if options.jacobian:
-                found = jacobians(run, target, sources)
+                found = jacobians(run, target, sources, options.mode)
                 self.jacobians[of] = self._row(of, zip(singles, found, strict=True), partial(self._zero_jacobian, target))
             if options.hessian or options.hessian_blocks:
-                pairs = hessians(run, target, sources, options.hessian_blocks)
+                pairs = hessians(run, target, sources, options.hessian_blocks, options.mode)
                 named = (((names[i], names[j]), block) for (i, j), block in pairs.items())
                 self.hessians[of] = self._row(of, named, lambda x, z: zero_block(run, by[x], by[z]))
 

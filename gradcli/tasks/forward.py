@@ -42,13 +42,15 @@ class ForwardRuns:
     def __init__(self, compiled: Compiled, inputs: Mapping[str, Any], options: Options) -> None:
         self.compiled, self.inputs, self.options = compiled, inputs, options
         self.traced = not asks_for_nothing(compiled.program)
-        names = None if self.traced else scalar_variables(compiled.program, inputs)
+        self.recorded = self.traced or options.jacobian or options.hessian or options.hessian_blocks
+        names = None if self.recorded else scalar_variables(compiled.program, inputs)
         self.leading = next(iter(options.wrt or names), "") if names else ""  # what the first run perturbs already
 
     def first(self) -> Run:
-        """The run that gives the values: recorded only if the program itself asks for derivatives."""
+        """The run that gives the values: recorded only if the program itself asks for derivatives, or where Jacobians are
+        asked for, which tangents over the trace give all at once."""
         run = Run(self.options.settings, self.inputs)
-        if not self.traced:
+        if not self.recorded:
             perturb(run, lambda name, state: unit(run, state, 0) if name == self.leading else None, traced=False)
         return run
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from .programs import evaluate, failure, outputs
+from .programs import evaluate, failure, outputs, value
 
 SHAPES = [(5,), (3, 4), (2, 3, 4)]
 
@@ -213,3 +213,48 @@ def test_on_the_way_back_a_write_changes_no_cotangent_that_others_hold(index: st
         np.testing.assert_allclose(gradients, [[3.0, 9.0, 11.0], [3.0, 3.0, 3.0]])
     np.testing.assert_allclose(found["h"], found["h"].T)
     np.testing.assert_allclose(found["k"], found["l"].T)
+
+
+# ---- derivatives of derivatives through writes ------------------------------------------------------------------------
+
+WRITES = {  # a body that makes `y` of `x = [1, 2]`, and the Hessian of sum(y * x)
+    "once": ("y = x * 1.0; y[0] = y[0] * y[1]", [[4, 2], [2, 2]]),
+    "the same element twice": ("y = x + 1.0; for i in range(2) { y[1] = y[0] * y[1] }", [[14, 20], [20, 8]]),
+    "both in turn": ("y = x + 1.0; for i in range(2) { y[0] = y[0] * 2.0; y[1] = y[0] }", [[8, 4], [4, 0]]),
+    "a product that grows": (
+        "y = x + 1.0; for i in range(3) { y[0] = y[0] * 2.0; y[1] = y[0] * y[1] }", [[4624, 3840], [3840, 1024]],
+    ),
+    "a sum of all": ("y = x * 1.0; y[0] = dot(x, y); y[1] = dot(y, y)", [[62, 56], [56, 198]]),
+    "slices": ("y = x * 1.0; y[:] = y[::-1] * y[0]; y[:1] = y[1:] * y[:1]", [[28, 6], [6, 0]]),
+}  # fmt: skip
+WAYS = [
+    "hessian(f)(x)", 'hessian(f, mode = "forward")(x)', "jacobian(grad(f))(x)", 'jacobian(grad(f), mode = "forward")(x)',
+    "stack([hvp(f)(x, [1.0, 0.0]), hvp(f)(x, [0.0, 1.0])])",
+    "stack([grad(fn(x) = jvp(f)(x, [1.0, 0.0]))(x), grad(fn(x) = jvp(f)(x, [0.0, 1.0]))(x)])",
+    "stack([jvp(grad(f))(x, [1.0, 0.0]), jvp(grad(f))(x, [0.0, 1.0])])",
+    "jacobian(fn(x) = [jvp(f)(x, [1.0, 0.0]), jvp(f)(x, [0.0, 1.0])], mode = \"forward\")(x)",
+    "hessian(z, x)", 'hessian(z, x, mode = "forward")', "stack([hvp(z, x, [1.0, 0.0]), hvp(z, x, [0.0, 1.0])])",
+    "stack([grad(grad(z, x)[0], x), grad(grad(z, x)[1], x)])",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "expected"), WRITES.values(), ids=WRITES)
+@pytest.mark.parametrize("way", WAYS)
+def test_second_derivatives_through_writes(body: str, expected: list[list[float]], way: str) -> None:
+    """A sweep hands buffers on in place; a sweep over that sweep has buffers of its own."""
+    source = f"var x = [1.0, 2.0]\nfn f(x) {{ {body}; return sum(y * x) }}\nz = f(x)\nh = {way}\noutput h"
+    np.testing.assert_allclose(value(source), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("way", ["grad(fn(x) = sum(hvp(f)(x, u)))(x)", "jvp(fn(x) = hvp(f)(x, u))(x, ones(2))"])
+def test_third_derivatives_through_writes(way: str) -> None:
+    """f = 8 a x0 + 64 a**3 b x1 with a = x0 + 1 and b = x1 + 1."""
+    source = f"""
+fn f(x) {{ y = x + 1.0; for i in range(3) {{ y[0] = y[0] * 2.0; y[1] = y[0] * y[1] }}; return sum(y * x) }}
+x = array([1.0, 2.0])
+u = [1.0, 0.0]
+t = {way}
+output t
+"""
+    by_x0 = np.array([[2304, 3840], [3840, 1536]])  # the third derivatives of which one is by x0
+    np.testing.assert_allclose(value(source), by_x0.sum(axis=0), rtol=1e-12)

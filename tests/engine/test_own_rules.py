@@ -263,7 +263,12 @@ def test_where_a_chain_breaks_inside_a_body_the_rule_goes_on() -> None:
         (f"{CUBE}; r = [grad(fn(z) = jvp(cube)(z, 1.0))(2.0), jvp(fn(z) = jvp(cube)(z, 1.0))(2.0, 1.0)]", [12.0, 12.0]),
         # forward over reverse: what the rule computes is carried along
         (f"{CUBE}; r = [jvp(grad(cube))(2.0, 1.0), hvp(cube)(2.0, 1.0), hessian(cube)(2.0)]", [12.0, 12.0, 12.0]),
-        (f"{TWICE}; r = hvp(fn(z) = twice(z)**2)(3.0, 1.0)", 40.0),
+        (f"{TWICE}; r = jvp(grad(fn(z) = twice(z)**2))(3.0, 1.0)", 40.0),
+        # but `hvp` is the Hessian times a vector, and asks the rules, as the one of values does
+        (f"{TWICE}; f = fn(z) = twice(z)**2; var z = 3.0; r = [hvp(f)(z, 1.0), hessian(f)(z), hvp(f(z), z, 1.0)]", [200.0] * 3),
+        ("opaque fn f(x) { return x**3 }; backward f(dy, x) { return 3 * x**2 * dy }; r = hvp(f)(2.0, 0.5)", 6.0),
+        # and `auto` takes reverse mode where rules and bodies may differ
+        (f"{TWICE}; r = jacobian(fn(z) = twice(z) * [1.0, 2.0, 3.0])(3.0)", [10.0, 20.0, 30.0]),
         (f"{CUBE}; r = jvp(fn(p) = grad(fn(q) = cube(q * p))(2.0))(3.0, 1.0)", 324.0),
         # one value at two levels: its tangent is the body's, and its gradient outside the rule's
         ("fn f(a, b) { return a * b } backward (dy) { return [10 * dy * b, 10 * dy * a] }; var w = 5.0; "

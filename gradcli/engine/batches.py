@@ -1,0 +1,83 @@
+"""Batch Jacobians: of each row of a target by the same row of a source, which has a sweep for each element of a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..diagnostics import Diagnostic
+from ..ops import OPS
+from .apply import apply
+from .backends import count, shape_of
+from .derivatives import gradients, note_unconnected, read_target, verify_target, zeros_like
+from .run import Run
+from .tape import Site, primal
+from .unregistered import request
+from .values import read, show_shape
+from .windows import Window
+
+STACK, RESHAPE = OPS["stack"], OPS["reshape"]
+
+
+@request
+def batch_jacobian(run: Run, site: Site, operands: list[Any], options: dict[str, Any], window: Window | None = None) -> Any:
+    """`batch_jacobian(target, source)`: the Jacobian of each row of the target by the same row of the source, of shape
+    (batch,) + target.shape[1:] + source.shape[1:]. Rows that mix are summed over, as in TensorFlow, with a warning."""
+    target, source = read_target(operands[0]), read(operands[1])
+    shape, inner = shape_of(primal(target)), shape_of(primal(source))
+    verify_batch(run, shape, inner, site)
+    traced = verify_target(run, target, site.span)
+
+    def pull(seed: Any, recorded: bool = True) -> Any:
+        return gradients(run, [(traced[0], seed)], [operands[1]], recorded, window)[0]
+
+    rows = [pull(seed) for seed in batch_seeds(run, primal(target))] if traced else []
+    if all(row is None for row in rows):
+        note_unconnected(run, target, operands[1], site.span, window)
+        return None
+    filled = [zeros_like(run, source) if row is None else row for row in rows]
+    warn_of_mixing(run, site, primal(target), filled, lambda seed: pull(seed, recorded=False))
+    return joined_rows(run, site, filled, shape, inner)
+
+
+def verify_batch(run: Run, shape: tuple[int, ...], inner: tuple[int, ...], site: Site) -> None:
+    """Raises GradcliError (E314) unless the first axes of a target and a source are the same batch."""
+    if not shape or not inner or shape[0] != inner[0]:
+        ours, theirs = show_shape(shape), show_shape(inner)
+        run.fail("E314", f"the first axes of target {ours} and source {theirs} aren't one batch", site.span)
+
+
+def batch_seeds(run: Run, target: Any) -> Iterator[Any]:
+    """The seeds of a batch Jacobian: for each element of a row, ones there in all rows."""
+    size = count(target.shape[1:])
+    for k in range(max(size, 1)):  # an empty array has one, too, which finds what it is connected with
+        seed = run.backend.xp.zeros(target.shape, target.dtype)
+        seed.reshape(target.shape[0], size)[:, k : k + 1] = 1.0
+        yield seed
+
+
+def joined_rows(run: Run, site: Site, rows: list[Any], shape: tuple[int, ...], inner: tuple[int, ...]) -> Any:
+    """The gradients for the seeds of a batch Jacobian as one array, for a target of `shape` and a source of shape `inner`."""
+    whole = shape + inner[1:]
+    if not count(whole):
+        return run.backend.xp.zeros(whole, primal(rows[0]).dtype)
+    stacked = apply(run, site.derived(STACK), tuple(rows), {"axis": 1})
+    return apply(run, site.derived(RESHAPE), (stacked,), {"shape": list(whole)})
+
+
+def warn_of_mixing(run: Run, site: Site, target: Any, rows: list[Any], pull: Callable[[Any], Any]) -> None:
+    """Warns (W204) where rows of the target depend on other rows of the source: with the rows weighed differently, `pull`
+    doesn't give the same as weighing what it gave for equal weights, `rows`."""
+    xp, n = run.backend.xp, target.shape[0]
+    if n < 2 or not target.size:
+        return
+    weights, along = (1 + (xp.arange(m) * 0.618034) % 1 for m in (n, len(rows)))
+    seed = (weights[:, None] * along).reshape(target.shape).astype(target.dtype)
+    mixed = primal(pull(seed))
+    expected = sum(float(w) * primal(row) for w, row in zip(along, rows, strict=True))
+    expected = (expected.T * weights).T
+    finite = xp.isfinite(mixed) & xp.isfinite(expected)
+    error, size = (xp.where(finite, abs(part), 0).max(initial=0.0) for part in (mixed - expected, expected))
+    if error > (1e-9 if mixed.dtype in ("float64", "complex128") else 1e-4) * max(size, abs(xp.where(finite, mixed, 0)).max()):
+        help = "this is the gradient of the sum over the batch; `jacobian` has every row of the target by every row of the source"
+        run.warn(Diagnostic("W204", "the rows of the batch mix: they depend on each other", site.span, help=help))
