@@ -74,6 +74,7 @@ class Recording:
             run.trace, run.level = outside
             if paused is not None:
                 _stop(trace, paused)
+                self.switched += 1  # the view is gone: nothing that stays has noted a number
         if self.own:
             trace.close(trace.main)  # sweeps go through `apply`, for the levels below, and aren't recorded here
         depends = self._passes_on or trace.keeps_all or self._depends_on_outside()
