@@ -15,8 +15,9 @@ from ..ops import OPS
 from .apply import to_array
 from .backends import is_inexact, shape_of
 from .compiler import Compiler
+from .keeping import KeepingTrace
 from .run import Run
-from .tape import KeepingTrace, Site, primal
+from .tape import Site, primal
 from .tapes import Statement
 from .values import FRAME_HEAD, Cell, Instance, List, Variable, describe, is_number, leaves, read
 from .windows import Record

@@ -15,8 +15,9 @@ from . import reasons
 from .apply import apply
 from .attached import recorded
 from .derivatives import gradients, seeds_for, verify_target
+from .keeping import KeepingTrace
 from .run import Run
-from .tape import STRIDE, KeepingTrace, Segment, Site, Traced, primal, reachable
+from .tape import STRIDE, Segment, Site, Traced, primal, reachable
 from .values import Variable, describe, leaves, read
 from .windows import Window, inputs_of
 

@@ -13,8 +13,9 @@ from .backends import INT_MAX, INT_MIN, dtype_name, shape_of
 from .compiler import Compiler
 from .expressions import compile_expression, compile_value
 from .indexing import compile_items
+from .keeping import KeepingTrace
 from .run import Run
-from .tape import KeepingTrace, Site, primal
+from .tape import Site, primal
 from .values import FRAME_HEAD, UNSET, Instance, List, Variable, contents, describe, is_number, read, show_shape
 from .writing import write
 

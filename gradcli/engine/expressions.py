@@ -17,10 +17,11 @@ from .boxes import Dual
 from .compiler import Closure, Compiler
 from .formulas import scalar_function
 from .fusion import fuse, plan
+from .keeping import KeepingTrace
 from .lanes import Lanes
 from .scalar_closures import Operand
 from .scalars import FAST
-from .tape import KeepingTrace, Site, primal
+from .tape import Site, primal
 from .values import FRAME_HEAD, UNSET, List, Variable, deeper, describe, read
 
 

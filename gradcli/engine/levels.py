@@ -15,11 +15,12 @@ from ..ops import OPS
 from .backends import is_inexact, is_scalar
 from .boxes import Dual, level_of, lowered, primal
 from .derivatives import merged, zeros_like
+from .keeping import KeepingTrace
 from .plain_sweep import is_scalar_step, plain_step
 from .recorded_sweep import RecordedSweep
 from .reverse import sweep
 from .run import Run
-from .tape import STRIDE, KeepingTrace, Leaf, Site, Trace, Traced, blank, leaf_numbers, reachable
+from .tape import STRIDE, Leaf, Site, Trace, Traced, blank, leaf_numbers, reachable
 from .values import UNSET, Function, List, Variable, leaves, map_structure, read
 from .windows import Window
 

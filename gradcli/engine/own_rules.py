@@ -17,8 +17,9 @@ from ..ops import OPS
 from .apply import apply, to_array
 from .backends import dtype_name, is_complex, shape_of
 from .boxes import level_of, primal, up_to
+from .keeping import KeepingTrace
 from .run import Run
-from .tape import KeepingTrace, Segment, Site, Trace, Traced
+from .tape import Segment, Site, Trace, Traced
 from .unregistered import UnregisteredError
 from .values import Cell, Code, Function, List, describe, leaves, map_structure, read, show_shape
 

@@ -12,9 +12,10 @@ from ..diagnostics import CallSite, Diagnostic, Span
 from ..lang import program
 from .backends import is_inexact
 from .derivatives import ones_like
+from .keeping import KeepingTrace, carries
 from .reverse import sweep
 from .run import Run
-from .tape import STRIDE, KeepingTrace, Segment, Site, carries, primal
+from .tape import STRIDE, Segment, Site, primal
 from .values import Variable, describe, leaves, read
 from .windows import Window, inputs_of
 

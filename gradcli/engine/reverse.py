@@ -11,10 +11,11 @@ from typing import Any
 
 from ..ops.op import OpError
 from .apply import refuse
+from .keeping import KeepingTrace
 from .plain_sweep import Sweep
 from .recorded_sweep import RecordedSweep
 from .run import Run
-from .tape import KeepingTrace, Segment, Traced, reachable
+from .tape import Segment, Traced, reachable
 from .windows import Window, dependents
 
 

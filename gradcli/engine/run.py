@@ -9,7 +9,8 @@ from weakref import WeakValueDictionary
 
 from ..diagnostics import Diagnostic, GradcliError, Span
 from .backends import Backend, backend_for, checked_int
-from .tape import KeepingTrace, Trace
+from .keeping import KeepingTrace
+from .tape import Trace
 from .windows import Window
 
 MAX_DEPTH = 2000  # calls inside calls

@@ -14,7 +14,8 @@ from ..diagnostics import Diagnostic, GradcliError, Span
 from ..ops.op import Op
 from .backends import dtype_name, is_inexact, shape_of
 from .boxes import Dual
-from .tape import KeepingTrace, Leaf, primal
+from .keeping import KeepingTrace
+from .tape import Leaf, primal
 from .windows import Window
 
 if TYPE_CHECKING:
