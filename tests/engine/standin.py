@@ -315,6 +315,7 @@ def modules() -> dict[str, types.ModuleType]:
         ogrid=_Ogrid(),
         cuda=cuda,
         linalg=linalg,
+        fft=_made("cupy.fft", np.fft),
         random=None,
     )
     special = _made("cupyx.scipy.special", scipy.special)

@@ -72,6 +72,16 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "lstsq": lambda m, z: m.real(m.lstsq(_matrix(m, z)[:, :2], z * C) * C),
     "lstsq of a wide matrix": lambda m, z: m.imag(m.lstsq(_matrix(m, z)[:2], (z * C)[:2]) * C),
     "expm": lambda m, z: m.real(m.expm(_matrix(m, z) * 0.3) * (C + Z)),
+    "fft": lambda m, z: m.real(m.fft(z * z, n=4) * (C + np.arange(4.0))),
+    "ifft": lambda m, z: m.imag(m.ifft(z * z, n=2, norm="ortho") * C),
+    "irfft": lambda m, z: m.irfft(z * z) * np.arange(4.0),
+    "irfft of an odd number": lambda m, z: m.irfft(z * z, n=5) * np.arange(5.0),
+    "rfft": lambda m, z: m.real(m.rfft(m.abs(z)) * C),
+    "convolve": lambda m, z: m.real(m.convolve(z, z[:2] * C, mode="same") * C),
+    "correlate": lambda m, z: m.imag(m.correlate(z * C, z[:2], mode="same") * (C + Z)),
+    "correlate with a longer one": lambda m, z: m.real(m.correlate(z[:2] * C, z) * C),
+    "conv": lambda m, z: m.imag(m.conv(m.reshape(z, shape=[1, 1, 1, 3]), m.reshape(z[:2], shape=[1, 1, 1, 2]) * C)),
+    "interp": lambda m, z: m.imag(m.interp(m.abs(z), np.array([0.0, 1.1, 3.0]), z * z) * C),
     "einsum": lambda m, z: m.real(m.einsum(z, z * C, subscripts="i,i->")),
 }
 

@@ -57,6 +57,13 @@ KINKS: list[tuple[str, Callable[..., Any], Any, Any]] = [
     ("logsumexp with -inf", lambda m, x: m.logsumexp(x), [-INF, 0.0, 0.0], [0.0, 0.5, 0.5]),
     ("logsumexp of -inf", lambda m, x: m.logsumexp(x), [-INF, -INF], [0.0, 0.0]),
     ("log_softmax in the tail", lambda m, x: m.getitem(m.log_softmax(x), index=(0,)), [-800.0, 800.0], [1.0, -1.0]),
+    ("interp at a point", lambda m, x: m.interp(x, np.array([0.0, 1.0, 3.0]), np.array([0.0, 2.0, 3.0])), 1.0, 0.5),
+    ("interp at the last point", lambda m, x: m.interp(x, np.array([0.0, 1.0]), np.array([0.0, 2.0])), 1.0, 2.0),
+    ("interp at the first point", lambda m, x: m.interp(x, np.array([0.0, 1.0]), np.array([0.0, 2.0])), 0.0, 2.0),
+    ("interp outside", lambda m, x: m.interp(x, np.array([0.0, 1.0]), np.array([0.0, 2.0])), 1.5, 0.0),
+    ("interp at a jump", lambda m, x: m.interp(x, np.array([0.0, 1.0, 1.0, 3.0]), np.array([0.0, 2.0, 5.0, 9.0])), 1.0, 2.0),
+    ("interp at a jump at the end", lambda m, x: m.interp(x, np.array([0.0, 1.0, 1.0]), np.array([0.0, 2.0, 5.0])), 1.0, 0.0),
+    ("interp of one point", lambda m, x: m.interp(x, np.array([1.0]), np.array([2.0])), 1.0, 0.0),
     ("sort with ties", lambda m, x: m.getitem(m.sort(x), index=(0,)), [1.0, 1.0], [1.0, 0.0]),
 ]  # fmt: skip
 

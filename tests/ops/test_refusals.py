@@ -12,6 +12,8 @@ from gradcli.ops import OPS
 from gradcli.ops.op import OpError
 
 A = np.ones((2, 3))
+IMAGES = np.ones((2, 3, 4, 4))
+FOURIER = {"n": None, "axis": -1, "norm": "backward"}
 MAKING = {"dtype": "float64"}
 
 REFUSALS: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
@@ -43,6 +45,22 @@ REFUSALS: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
     ("one_hot", (np.array([0, 3]),), {"classes": 3, **MAKING}, "label 3 is out of range for 3 classes"),
     ("cross_entropy", (A, np.array([0, 3])), {}, "label 3 is out of range for 3 classes"),
     ("pad", (A,), {"width": 1, "mode": "mirror", "value": 0}, "has no mode 'mirror'"),
+    ("conv", (A, A), {"stride": 1, "padding": 0}, "needs images (n, c, h, w) and kernels (o, c, h, w)"),
+    ("conv", (IMAGES, IMAGES[:, :2]), {"stride": 1, "padding": 0}, "as many channels in the kernels: 2 there, 3 in the images"),
+    ("conv", (IMAGES, np.ones((1, 3, 6, 2))), {"stride": 1, "padding": 0}, "kernels of (6, 2) don't fit into images of (4, 4)"),
+    ("conv", (IMAGES, IMAGES), {"stride": 0, "padding": 0}, "one int from 1 up for `stride`, or [rows, columns], not 0"),
+    ("conv", (IMAGES, IMAGES), {"stride": 1, "padding": [1, 2, 3]}, "for `padding`, or [rows, columns], not [1, 2, 3]"),
+    ("convolve", (A, A[0]), {"mode": "full"}, "needs two vectors with elements: the shapes are (2, 3) and (3,)"),
+    ("convolve", (A[0], np.ones(0)), {"mode": "full"}, "the shapes are (3,) and (0,)"),
+    ("correlate", (A[0], A[0]), {"mode": "wide"}, "has no mode 'wide'"),
+    ("fft", (2.0,), FOURIER, "needs an array, not a single number"),
+    ("fft", (A,), FOURIER | {"norm": "none"}, "has no norm 'none'"),
+    ("fft", (A,), FOURIER | {"n": 0}, "needs 1 point at least, not 0"),
+    ("fft", (A,), FOURIER | {"axis": 2}, "axis 2 is out of range"),
+    ("irfft", (np.ones(1),), FOURIER, "needs 1 point at least, not 0: the shape is (1,)"),
+    ("rfft", (A * 1j,), FOURIER, "`rfft` is for real numbers"),
+    ("interp", (A, A[0], A[1, :2]), {}, "needs as many points as values, in vectors: the shapes are (3,) and (2,)"),
+    ("interp", (A, np.array([1.0, 0.0]), A[1, :2]), {}, "needs ascending points"),
     ("gather", (A, np.array([0])), {"axis": 1}, "the indices are (1,), the array (2, 3)"),
 ]  # fmt: skip
 

@@ -21,7 +21,19 @@ P = np.abs(V) + 0.5
 IDX = np.array([2, 0, 2])
 S = np.array([[1.2, -0.4, 0.3], [0.5, 0.9, -0.7], [-0.2, 0.8, 1.5]])
 SS = np.stack([S, S.T @ S - 0.3])
+IMAGES = np.random.default_rng(8).normal(size=(2, 2, 5, 4))
+KERNELS = np.random.default_rng(9).normal(size=(3, 2, 3, 2))
+PLACES = np.random.default_rng(10).normal(size=(2, 3, 3, 3))
+KNOTS = np.array([-1.0, 0.2, 0.35, 1.4])
 R1 = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [5.0, 7.0, 9.0]])  # of rank 2
+
+C = 0.6 - 1.1j
+
+
+def _parts(m: Any, z: Any) -> Any:
+    """The parts of complex numbers, as differences take real results."""
+    return m.stack(m.real(z), m.imag(z)) if str(z.dtype).startswith("complex") else z
+
 
 # op name -> cases of (function of the rule language, values). A structural op with derivatives and no case is a failure.
 CASES: dict[str, list[tuple[Any, ...]]] = {
@@ -224,6 +236,39 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
     "lstsq_of_full_rank": [(lambda m, a, b: m.lstsq_of_full_rank(a, b), a, b) for a, b in ((B, V[:3]), (A, B.T))],
     "expm": [(lambda m, x: m.expm(x), x) for x in (S, SS, 3.0 * S)],
     "expm_along": [(lambda m, x, t: m.expm_along(x, t), S, S.T @ S), (lambda m, x, t: m.expm_along(x, t), SS, SS - 0.5)],
+    "conv": [
+        (lambda m, x, k, o=o: m.conv(x, k, **o), IMAGES, KERNELS)
+        for o in ({}, {"stride": 2}, {"padding": 1}, {"stride": [1, 3], "padding": [2, 0]})
+    ],
+    "conv_image": [
+        (lambda m, y, k: m.conv_image(y, k, size=(5, 4), stride=1, padding=0), PLACES, KERNELS),
+        (lambda m, y, k: m.conv_image(y, k, size=(5, 5), stride=2, padding=1), PLACES, KERNELS),
+    ],
+    "conv_kernel": [
+        (lambda m, x, y: m.conv_kernel(x, y, size=(3, 2), stride=1, padding=0), IMAGES, PLACES),
+        (lambda m, x, y: m.conv_kernel(x, y, size=(2, 2), stride=2, padding=1), IMAGES, PLACES),
+    ],
+    **{
+        name: [
+            (lambda m, a, v, name=name, mode=mode: getattr(m, name)(a, v, mode=mode), a, v)
+            for a, v in ((V, W[:3]), (W[:2], V), (V, W), (V, W[:1]))
+            for mode in ("full", "same", "valid")
+        ]
+        for name in ("convolve", "correlate")
+    },
+    **{
+        name: [
+            (lambda m, x, name=name, o=o: _parts(m, getattr(m, name)(m.complex128(x * x) * C, **o)), x)
+            for x, o in ((V, {}), (V[:3], {}), (V, {"n": 3}), (V, {"n": 7, "norm": "ortho"}), (T, {"axis": 1, "norm": "forward"}))
+        ]
+        for name in ("fft", "ifft", "irfft")
+    },
+    "rfft": [
+        (lambda m, x, o=o: _parts(m, m.rfft(x * x, **o)), x)
+        for x, o in ((V, {}), (V[:3], {}), (V, {"n": 3}), (V, {"n": 7, "norm": "ortho"}), (T, {"axis": 1, "norm": "forward"}))
+    ],
+    "twice_inside": [(lambda m, x, n=n: m.twice_inside(x * x, n=n, axis=1), T) for n in (4, 5)],
+    "interp": [(lambda m, x, p, f: m.interp(x, p, f), x, KNOTS, W) for x in (V, A, 0.25, np.array([-3.0, 0.5, 2.0]))],
     "full": [(lambda m, x: m.full(x * x, shape=[2, 3]), 1.5)],
     "cast": [(lambda m, x: m.cast(x * x, dtype="float64"), A)],
     "float64": [(lambda m, x: m.float64(x * x), A)],

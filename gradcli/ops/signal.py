@@ -1,0 +1,258 @@
+"""Convolutions and Fourier transforms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .op import Op, OpError
+from .rules import Shape, conj, is_complex, one_axis, whole, wholes
+
+
+def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
+    return Op(name, params, summary, category="signal", **facts)
+
+
+# ---- convolution of images -------------------------------------------------------------------------------------------
+#
+# The sum of x * kernel * y over all the places where they meet is linear in each of the three. `conv`, `conv_image` and
+# `conv_kernel` are its gradients by y, x and kernel, and so each other's.
+
+
+def _pair(name: str, value: Any, what: str, least: int) -> tuple[int, int]:
+    """An option that is one int, or one for rows and one for columns."""
+    pair = wholes(name, value, what)
+    if len(pair) not in (1, 2) or min(pair) < least:
+        raise OpError(f"`{name}` needs one int from {least} up for `{what}`, or [rows, columns], not {value!r}")
+    return pair[0], pair[-1]
+
+
+def _places(x: Shape, kernel: Shape, stride: Any, padding: Any) -> tuple[int, int]:
+    """In how many places a kernel fits along the rows and the columns."""
+    if len(x) != 4 or len(kernel) != 4:
+        raise OpError(
+            "`conv` needs images (n, c, h, w) and kernels (o, c, h, w)", "for vectors there is `convolve`",
+            f"the shapes are {x} and {kernel}",
+        )  # fmt: skip
+    if x[1] != kernel[1]:
+        raise OpError(f"`conv` needs as many channels in the kernels: {kernel[1]} there, {x[1]} in the images",
+                      label=f"the shapes are {x} and {kernel}")  # fmt: skip
+    steps, borders = _pair("conv", stride, "stride", 1), _pair("conv", padding, "padding", 0)
+    rooms = [n + 2 * border - k for n, k, border in zip(x[2:], kernel[2:], borders, strict=True)]
+    if min(rooms) < 0:
+        raise OpError(f"`conv`: kernels of {kernel[2:]} don't fit into images of {x[2:]} with padding {padding}")
+    return rooms[0] // steps[0] + 1, rooms[1] // steps[1] + 1
+
+
+def _windows(x: Any, kernel: Shape, places: Shape, stride: Any) -> Any:
+    """For each element of a kernel, what of the padded images it meets: a view, and where in the kernel it stands."""
+    steps = _pair("conv", stride, "stride", 1)
+    for i in range(kernel[2]):
+        for j in range(kernel[3]):
+            ends = i + steps[0] * (places[0] - 1) + 1, j + steps[1] * (places[1] - 1) + 1
+            yield x[:, :, i : ends[0] : steps[0], j : ends[1] : steps[1]], i, j
+
+
+def _padded(xp: Any, x: Any, padding: Any) -> Any:
+    rows, columns = _pair("conv", padding, "padding", 0)
+    return xp.pad(x, ((0, 0), (0, 0), (rows, rows), (columns, columns))) if rows or columns else x
+
+
+def _conv_shape(x: Shape, kernel: Shape, stride: Any, padding: Any) -> Shape:
+    return (*x[:1], *kernel[:1], *_places(x, kernel, stride, padding))
+
+
+def _conv(xp: Any, x: Any, kernel: Any, stride: Any, padding: Any) -> Any:
+    x, kernel = xp.asarray(x), xp.asarray(kernel)
+    shape = _conv_shape(x.shape, kernel.shape, stride, padding)
+    total = xp.zeros((*shape[:2], shape[2] * shape[3]), dtype=xp.result_type(x, kernel))
+    for part, i, j in _windows(_padded(xp, x, padding), kernel.shape, shape[2:], stride):
+        total += xp.matmul(kernel[:, :, i, j], part.reshape(*part.shape[:2], -1))
+    return total.reshape(shape)
+
+
+def _conv_image(xp: Any, y: Any, kernel: Any, size: Any, stride: Any, padding: Any) -> Any:
+    (rows, columns), borders = size, _pair("conv", padding, "padding", 0)
+    n, (_, channels) = y.shape[0], kernel.shape[:2]
+    total = xp.zeros((n, channels, rows + 2 * borders[0], columns + 2 * borders[1]), dtype=xp.result_type(y, kernel))
+    flat = y.reshape(*y.shape[:2], -1)
+    for part, i, j in _windows(total, kernel.shape, y.shape[2:], stride):
+        part += xp.matmul(kernel[:, :, i, j].T, flat).reshape(part.shape)
+    return total[:, :, borders[0] : borders[0] + rows, borders[1] : borders[1] + columns]
+
+
+def _conv_kernel(xp: Any, x: Any, y: Any, size: Any, stride: Any, padding: Any) -> Any:
+    shape = (y.shape[1], x.shape[1], *size)
+    total = xp.zeros(shape, dtype=xp.result_type(x, y))
+    for part, i, j in _windows(_padded(xp, x, padding), shape, y.shape[2:], stride):
+        total[:, :, i, j] = xp.tensordot(y, part, axes=((0, 2, 3), (0, 2, 3)))
+    return total
+
+
+def _conv_back_image(m: Any, g: Any, y: Any, x: Any, kernel: Any, **options: Any) -> Any:
+    return m.conv_image(g, conj(m, kernel), **options | {"size": tuple(x.shape[2:])})
+
+
+def _conv_back_kernel(m: Any, g: Any, y: Any, x: Any, kernel: Any, **options: Any) -> Any:
+    return m.conv_kernel(conj(m, x), g, **options | {"size": tuple(kernel.shape[2:])})
+
+
+# ---- convolution of vectors ------------------------------------------------------------------------------------------
+
+MODES = ("full", "same", "valid")
+
+
+def _kept(name: str, a: Shape, v: Shape, mode: Any) -> tuple[int, int]:
+    """Which elements of the full result a mode keeps: from where, and how many."""
+    if len(a) != 1 or len(v) != 1 or not a[0] or not v[0]:
+        raise OpError(f"`{name}` needs two vectors with elements: the shapes are {a} and {v}", "for images there is `conv`")
+    if mode not in MODES:
+        raise OpError(f"`{name}` has no mode {mode!r}", "modes are " + ", ".join(f'"{known}"' for known in MODES))
+    short, long = sorted((a[0], v[0]))
+    if mode == "full":
+        return 0, short + long - 1
+    if mode == "valid":
+        return short - 1, long - short + 1
+    return (short if name == "correlate" and a[0] < v[0] else short - 1) // 2, long
+
+
+def _vectors(name: str) -> dict[str, Any]:
+    """What `convolve` and `correlate` compute, by the array module's function of that name, and the shape of it."""
+
+    def compute(xp: Any, a: Any, v: Any, mode: Any) -> Any:
+        a, v = xp.asarray(a), xp.asarray(v)
+        _kept(name, a.shape, v.shape, mode)
+        return getattr(xp, name)(a, v, mode=mode)
+
+    return {"compute": compute, "result_shape": lambda a, v, mode: (_kept(name, a, v, mode)[1],)}
+
+
+def _opened(m: Any, name: str, g: Any, a: Any, v: Any, mode: str) -> tuple[Any, str]:
+    """The cotangent of "same" as one of "full", with zeros for what was cut off."""
+    if mode != "same":
+        return g, mode
+    start, count = _kept(name, tuple(a.shape), tuple(v.shape), mode)
+    return m.pad(g, width=[start, a.size + v.size - 1 - start - count]), "full"
+
+
+def _mode_back(mode: str, one: Any, other: Any) -> str:
+    """The mode that takes a cotangent back to an operand: what is cut off on one way is there on the other."""
+    return "full" if mode == "valid" and one.size >= other.size else "valid"
+
+
+def _convolve_back(m: Any, g: Any, y: Any, one: Any, other: Any, mode: str) -> Any:
+    g, mode = _opened(m, "convolve", g, one, other, mode)
+    return m.correlate(g, other, mode=_mode_back(mode, one, other))
+
+
+def _correlate_back_left(m: Any, g: Any, y: Any, a: Any, v: Any, mode: str) -> Any:
+    g, mode = _opened(m, "correlate", g, a, v, mode)
+    return m.convolve(g, v, mode=_mode_back(mode, a, v))
+
+
+def _correlate_back_right(m: Any, g: Any, y: Any, a: Any, v: Any, mode: str) -> Any:
+    g, mode = _opened(m, "correlate", g, a, v, mode)
+    return m.correlate(a, g, mode=_mode_back(mode, v, a))
+
+
+# ---- Fourier transforms ----------------------------------------------------------------------------------------------
+
+# The transposed transform goes the other way and leaves the factor where this one has it.
+TRANSPOSED = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
+
+
+def _points(name: str, shape: Shape, n: Any, axis: Any, norm: Any) -> int:
+    """How many points the transform is of, on the side of time."""
+    if not shape:
+        raise OpError(f"`{name}` needs an array, not a single number")
+    if norm not in TRANSPOSED:
+        raise OpError(f"`{name}` has no norm {norm!r}", "norms are " + ", ".join(f'"{known}"' for known in TRANSPOSED))
+    given = shape[one_axis(axis, shape)]
+    points = whole(name, n, "n") if n is not None else 2 * (given - 1) if name == "irfft" else given
+    if points < 1:
+        raise OpError(f"`{name}` needs 1 point at least, not {points}: the shape is {shape}")
+    return points
+
+
+def _transform(name: str, summary: str, back: Any) -> Op:
+    def shape(x: Shape, n: Any, axis: Any, norm: Any) -> Shape:
+        points = _points(name, x, n, axis, norm)
+        k = one_axis(axis, x)
+        return (*x[:k], points // 2 + 1 if name == "rfft" else points, *x[k + 1 :])
+
+    def compute(xp: Any, x: Any, n: Any, axis: Any, norm: Any) -> Any:
+        x = xp.asarray(x)
+        points = _points(name, x.shape, n, axis, norm)
+        if name == "rfft" and x.dtype.kind == "c":
+            raise OpError("`rfft` is for real numbers", "of complex ones there is `fft`")
+        y = getattr(xp.fft, name)(x, n=points, axis=one_axis(axis, x.shape), norm=norm)
+        return y.astype("complex128") if y.dtype.kind == "c" else y
+
+    def vjp(m: Any, g: Any, y: Any, x: Any, n: Any, axis: Any, norm: Any) -> Any:
+        given = tuple(x.shape)
+        found = back(m, g, n=_points(name, given, n, axis, norm), axis=axis, norm=TRANSPOSED[norm])
+        return _as_real(m, _resized(m, found, given, one_axis(axis, given)), x)
+
+    return _op(name, 'x; n=none, axis=-1, norm="backward"', summary, compute=compute, result_shape=shape, linear=True, vjp=(vjp,))
+
+
+def _resized(m: Any, v: Any, shape: Shape, axis: int) -> Any:
+    """`v` cut off, or with zeros added, at the end of an axis."""
+    more = shape[axis] - v.shape[axis]
+    if more > 0:
+        return m.pad(v, width=[[0, more if k == axis else 0] for k in range(len(shape))])
+    return m.getitem(v, index=(*[slice(None)] * axis, slice(0, shape[axis]))) if more else v
+
+
+def _as_real(m: Any, c: Any, x: Any) -> Any:
+    """A cotangent of `x`, of its type where that is real: transforms are computed in complex128."""
+    if is_complex(x):
+        return c
+    return m.cast(m.real(c) if is_complex(c) else c, dtype=str(x.dtype))
+
+
+def _rfft_back(m: Any, g: Any, **options: Any) -> Any:
+    return m.real(m.ifft(g, **options))
+
+
+def _irfft_back(m: Any, g: Any, **options: Any) -> Any:
+    """Every frequency but the first and the middle one stands for two."""
+    return m.twice_inside(m.rfft(g, **options), n=options["n"], axis=options["axis"])
+
+
+def _twice_inside(xp: Any, x: Any, n: int, axis: int) -> Any:
+    y = 2.0 * xp.moveaxis(x, axis, 0)
+    for k in (0, n // 2) if n % 2 == 0 else (0,):
+        y[k] = xp.moveaxis(x, axis, 0)[k]
+    return xp.moveaxis(y, 0, axis)
+
+
+OPS = [
+    _op("conv", "x, kernel; stride=1, padding=0",
+        "Images (n, c, h, w) weighed by kernels (o, c, kh, kw) wherever these fit: (n, o, …, …).", multilinear=True,
+        integers="keep", aliases=("conv2d",), compute=_conv, result_shape=_conv_shape, saves=("x", "kernel"),
+        note="the kernels aren't turned round", vjp=(_conv_back_image, _conv_back_kernel)),
+    _op("convolve", 'a, v; mode="full"', "The convolution of two vectors; modes are full, same, valid.", multilinear=True,
+        integers="keep", saves=("a", "v"), **_vectors("convolve"), vjp=(
+        _convolve_back,
+        lambda m, g, y, a, v, mode: _convolve_back(m, g, y, v, a, mode))),
+    _op("correlate", 'a, v; mode="valid"', "The sums of a[n + k] * conj(v[n]) for every shift k; modes are full, same, valid.",
+        multilinear=True, integers="keep", saves=("a", "v"), **_vectors("correlate"), vjp=(
+        _correlate_back_left,
+        _correlate_back_right)),
+    _transform("fft", "The discrete Fourier transform along an axis, of n points.", lambda m, g, **options: m.ifft(g, **options)),
+    _transform("ifft", "The inverse of fft.", lambda m, g, **options: m.fft(g, **options)),
+    _transform("rfft", "The Fourier transform of real numbers: the first half of fft, which the other half mirrors.", _rfft_back),
+    _transform("irfft", "The inverse of rfft; n = 2 (m - 1) points from m.", _irfft_back),
+
+    _op("conv_image", "y, kernel; size, stride, padding", "The images' gradient of conv.", internal=True, multilinear=True,
+        compute=_conv_image, saves=("y", "kernel"), vjp=(
+        lambda m, g, y, back, kernel, size, **options: m.conv(g, conj(m, kernel), **options),
+        lambda m, g, y, back, kernel, size, **options: _conv_back_kernel(m, conj(m, back), y, conj(m, g), kernel, **options))),
+    _op("conv_kernel", "x, y; size, stride, padding", "The kernels' gradient of conv.", internal=True, multilinear=True,
+        compute=_conv_kernel, saves=("x", "y"), vjp=(
+        lambda m, g, y, x, back, size, **options: _conv_back_image(m, conj(m, back), y, x, conj(m, g), **options),
+        lambda m, g, y, x, back, size, **options: m.conv(conj(m, x), g, **options))),
+    _op("twice_inside", "x; n, axis", "The frequencies of rfft of n points, twice but for the first and the middle one.",
+        internal=True, compute=_twice_inside, linear=True, vjp=(
+        lambda m, g, y, x, n, axis: m.twice_inside(g, n=n, axis=axis),)),
+]  # fmt: skip
