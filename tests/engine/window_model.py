@@ -45,6 +45,8 @@ class Value:
     def __init__(self, number: Any, terms: list[tuple[Value, Callable[[], Value]]] | None = None, of: Variable | None = None):
         self.number, self.terms, self.of = number, terms or [], of
         self.is_operand = False
+        self.is_derived = False  # whether a derivative went into it
+        self.is_doubtful = False  # whether it, or something that went into it, may have a derivative of zero or none
 
     def is_(self, other: Value | Variable) -> bool:
         return self is other or (self.of is not None and self.of is (other.of if isinstance(other, Value) else other))
@@ -96,6 +98,8 @@ class Machine:
 
     def operate(self, number: Any, *terms: tuple[Value, Callable[[], Value]]) -> Value:
         result = Value(number, list(terms))
+        result.is_derived = self.deriving or any(operand.is_derived for operand, _ in terms)
+        result.is_doubtful = any(operand.is_doubtful for operand, _ in terms)
         for operand, _ in terms:
             operand.is_operand = True
         for tape in self.open:
@@ -203,7 +207,7 @@ class Machine:
         """How a value changes with a source, along what the tape recorded; None if it doesn't."""
         known: dict[Value, Value | None] = {}
 
-        if source in tape.torn:
+        if source in tape.torn or target.is_doubtful or (isinstance(source, Value) and source.is_doubtful):
             raise UnspecifiedError
 
         def by_source(value: Value) -> Value | None:

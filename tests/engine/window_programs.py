@@ -141,6 +141,9 @@ class Program:
 # ---- as the model runs it --------------------------------------------------------------------------------------------
 
 
+DOUBT = object()  # none or zero: a derivative that is constant has the one or the other, depending on how it was computed
+
+
 class Meaning:
     """What the model says of a program: its answers in order, and the gradients of its targets.
 
@@ -152,7 +155,7 @@ class Meaning:
         self.tapes: dict[str, Tape] = {"": self.machine.main}
         self.replaced: set[str] = set()
         self.log: list[Any] = []
-        self.missing = False
+        self.missing = self.doubtful = False
         for name, state in STATES.items():
             number = np.array([state, -0.5 * state]) if program.vector else state
             kind = DECLARED[name]
@@ -169,6 +172,8 @@ class Meaning:
             found = None if variable.name in self.replaced else m.derivative(m.main, target, variable)
             answers[variable.name] = None if found is None else target.number * 0.0 + found.number
             self.missing = self.missing or found is None
+            if found is None and target.is_derived and variable.name not in self.replaced:
+                answers[variable.name], self.doubtful = DOUBT, True
         return answers
 
     def evaluate(self, e: Expression) -> Value:
@@ -222,14 +227,16 @@ class Meaning:
         if ask.form not in ("gradient", "jacobian"):
             self.log.append(self.second(ask.form, targets[0], sources[0], seed))
         elif tape is m.main:
-            self.answer(ask, m.gradient(tape, targets, sources, seed))
+            self.answer(ask, targets, m.gradient(tape, targets, sources, seed))
         else:
             with m.asked(tape):
                 found = m.gradient(tape, targets, sources, seed)
-            self.answer(ask, found)
+            self.answer(ask, targets, found)
 
-    def answer(self, ask: Ask, found: list[Value | None]) -> None:
+    def answer(self, ask: Ask, targets: list[Value], found: list[Value | None]) -> None:
         self.missing = self.missing or None in found
+        doubtful = any(target.is_derived for target in targets)
+        self.doubtful = self.doubtful or (doubtful and None in found)
         numbers: list[Any] = []
         for name, value in zip(ask.sources, found, strict=True):
             like = self.machine.value(name).number * 0.0
@@ -238,11 +245,12 @@ class Meaning:
                 if ask.form == "jacobian":
                     numbers[-1] = np.diag(numbers[-1]) if np.ndim(like) else numbers[-1]
             else:
-                numbers.append(None)
+                numbers.append(DOUBT if doubtful else None)
         if ask.name:
             only = found[0]
             is_constant = only is None or np.shape(only.number) != np.shape(numbers[0]) or only is ONE
-            self.machine.names[ask.name] = Value(numbers[0]) if is_constant else only
+            self.machine.names[ask.name] = value = Value(numbers[0]) if is_constant else only
+            value.is_doubtful = value.is_doubtful or (doubtful and is_constant)
         self.log.append(numbers if len(numbers) > 1 else numbers[0])
 
     def second(self, form: str, target: Value, source: Value | Variable, v: Value | None) -> Any:
@@ -258,6 +266,7 @@ class Meaning:
             return like + (0.0 if first is None else first.number * along)
         if first is None:
             self.missing = True
-            return None
+            self.doubtful = self.doubtful or target.is_derived
+            return DOUBT if target.is_derived else None
         number = like + (0.0 if second is None else second.number * along)
         return np.diag(number) if form == "hessian" and np.ndim(number) else number
