@@ -188,7 +188,7 @@ def _watch(run: Run, window: Window, site: Site, operands: list[Any], options: d
 
 
 def _watched_variables(run: Run, window: Window, site: Site, operands: list[Any], options: dict[str, Any]) -> List:
-    return List([variable for variable in window.uses if variable.kind in ("var", "frozen")])
+    return List([variable for variable in window.uses if variable.kind not in ("const", "watched")])
 
 
 def _reset(run: Run, window: Window, site: Site, operands: list[Any], options: dict[str, Any]) -> None:

@@ -78,6 +78,7 @@ def test_gradients(program: str, expected: Any) -> None:
     [
         ("var a = 1.0; var b = 2.0; var c = 3.0; tape t { y = b * a }", ["b", "a"]),
         ("var a = 1.0; var b = 2.0; tape t (watch_variables = false) { watch b; y = b * a }", ["b"]),
+        ("a = 1.0; attach_grad(a); tape t { y = a * a }", ["a"]),
         ("var a = 1.0; const c = 2.0; p = 3.0; tape t { watch c, p; y = p * c * a }", ["a"]),
         ("var a = 1.0; tape t { pause { y = a * a } }", []),
         ("var a = 1.0; tape t { y = a * a; t.reset() }", []),
