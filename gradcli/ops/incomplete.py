@@ -187,7 +187,7 @@ def _density(xp: Any, special: Any, a: Any, b: Any, x: Any, y: Any) -> Any:
     q = xp.maximum(q, LARGE)
     exponent = (q - 1.0) * log + (q - 0.5) * xp.log1p(p / q) - p + stirling_rest(xp, p + q) - stirling_rest(xp, q)
     skewed = (p + q) * (t * (p + q)) ** (p - 1.0) * xp.exp(exponent) / special.gamma(p)
-    # None is: by Stirling's formula, relative to the mode.
+    # None is: by Stirling's formula, relative to the mean.
     p, q = xp.maximum(a, LARGE), xp.maximum(b, LARGE)
     logs = _logs_of_means(xp, p, q, x, y)
     exponent = p * logs[0] + q * logs[1] + stirling_rest(xp, p + q) - stirling_rest(xp, p) - stirling_rest(xp, q)
