@@ -182,8 +182,6 @@ class Recording:
         if not (self.records or trace.keeps_all) and self.switched == trace.switched:
             trace.segment, trace.limit = self.before, self.limit
             trace.number = self.since
-        if self.own:
-            _take_apart(self.run, trace)
 
     def _depends_on_outside(self) -> bool:
         """Whether the history of the value goes back beyond the call, to a record or to a leaf; told by its segments."""
@@ -284,13 +282,3 @@ def _along_the_trace(
     value = map_structure(lambda v: recording.outside(read(v)), recording.value)
     recording.finish()
     return value, map_structure(lambda v: next(found), value)
-
-
-def _take_apart(run: Run, trace: Trace) -> None:
-    """Lets go of a trace that a transform had for itself. It and its parts refer to each other, and the collector doesn't
-    look while a program runs. What keeps everything is looked at later."""
-    if not run.traces()[-1].keeps_all:
-        trace.segment = None
-        trace.windows.clear()
-        trace.fresh.clear()
-        del trace.main, trace.leaves
