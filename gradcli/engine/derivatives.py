@@ -274,9 +274,9 @@ def weighed(
     run: Run, target: Traced, sources: list[Any], window: Window | None = None
 ) -> Iterator[tuple[Traced, list[Any], Window]]:
     """A cotangent of the target that stands for any, and those of the sources in the window, which are linear in it; with
-    the tape that sees how."""
+    the tape that sees how. It is not 0, where products with what is infinite don't move."""
     trace = run.trace
-    u = trace.leaf(zeros_like(run, target))
+    u = trace.leaf(ones_like(run, target))
     with seeing_itself(run) as view:
         yield u, gradients(run, [(target, u)], sources, recorded=True, window=window or view), view
     trace.watched.discard(u[1])
