@@ -15,7 +15,7 @@ from .reverse import sweep
 from .run import Run, Unconnected
 from .tape import STRIDE, Site, Traced, primal, reachable
 from .unregistered import request
-from .values import Instance, List, Variable, describe, is_callable, is_number, leaves, map_structure, read, show_shape
+from .values import Instance, List, Transform, Variable, describe, is_callable, is_number, leaves, map_structure, read, show_shape
 from .windows import Window, inputs_of
 
 ADD = OPS["add"]
@@ -43,10 +43,13 @@ def read_target(target: Any) -> Any:
 
 def verify_target(run: Run, target: Any, span: Span | None, real: bool = True, of: Any = None) -> list[Traced]:
     """The traced values in a target. Raises GradcliError (E314) for what has no gradient at all: with `real` complex
-    numbers are among these. `of` is the function whose value the target is, if a function is differentiated."""
+    numbers are among these. `of` is the function whose value the target is, if a function is differentiated: a gradient may
+    be none, and has no derivatives then."""
     traced = []
     for value in map(read_target, leaves(target)):
         inner = primal(value)
+        if inner is None and type(of) is Transform:
+            continue  # a gradient by what isn't differentiable, which was told
         if inner is None or is_callable(inner) or type(inner) in (str, Instance) or (real and is_complex(inner)):
             _refuse(run, inner, span, of)
         if type(value) is tuple and is_inexact(inner):
@@ -271,9 +274,9 @@ def weighed(
     run: Run, target: Traced, sources: list[Any], window: Window | None = None
 ) -> Iterator[tuple[Traced, list[Any], Window]]:
     """A cotangent of the target that stands for any, and those of the sources in the window, which are linear in it; with
-    the tape that sees how."""
+    the tape that sees how. It is not 0, where products with what is infinite don't move."""
     trace = run.trace
-    u = trace.leaf(zeros_like(run, target))
+    u = trace.leaf(ones_like(run, target))
     with seeing_itself(run) as view:
         yield u, gradients(run, [(target, u)], sources, recorded=True, window=window or view), view
     trace.watched.discard(u[1])

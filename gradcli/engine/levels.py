@@ -14,7 +14,7 @@ from typing import Any
 from ..ops import OPS
 from .backends import is_inexact, is_scalar
 from .boxes import Dual, level_of, lowered, primal
-from .derivatives import merged, zeros_like
+from .derivatives import merged, ones_like
 from .keeping import KeepingTrace
 from .plain_sweep import is_scalar_step, plain_step
 from .recorded_sweep import RecordedSweep
@@ -123,7 +123,8 @@ class Recording:
     def push(self, tangents: list[Any], site: Site) -> list[Any]:
         """The tangents of the parts of the value, in order, None where unconnected, for those of the inputs, None for zero.
 
-        By two sweeps: what the first gives is linear in the cotangents that it starts from, and the second transposes it.
+        By two sweeps: what the first gives is linear in the cotangents that it starts from, and the second transposes it. They
+        are ones: at 0 products with what is infinite don't move.
         """
         run, trace, level = self.run, self.trace, self.trace.level
         parts = [read(v) for v in leaves(self.value)]
@@ -131,7 +132,7 @@ class Recording:
             self.records = True
         wanted = {i[1] for i in self.inputs if i is not None}
         moving = [k for k, v in enumerate(parts) if level_of(v) == level and is_inexact(primal(v))]
-        weights = {k: trace.leaf(zeros_like(run, parts[k])) for k in moving}
+        weights = {k: trace.leaf(ones_like(run, parts[k])) for k in moving}
         numbers = {u[1] for u in weights.values()}
         paused = None if trace.main.recording else _go_on(trace)
         try:
@@ -182,8 +183,6 @@ class Recording:
         if not (self.records or trace.keeps_all) and self.switched == trace.switched:
             trace.segment, trace.limit = self.before, self.limit
             trace.number = self.since
-        if self.own:
-            _take_apart(self.run, trace)
 
     def _depends_on_outside(self) -> bool:
         """Whether the history of the value goes back beyond the call, to a record or to a leaf; told by its segments."""
@@ -284,13 +283,3 @@ def _along_the_trace(
     value = map_structure(lambda v: recording.outside(read(v)), recording.value)
     recording.finish()
     return value, map_structure(lambda v: next(found), value)
-
-
-def _take_apart(run: Run, trace: Trace) -> None:
-    """Lets go of a trace that a transform had for itself. It and its parts refer to each other, and the collector doesn't
-    look while a program runs. What keeps everything is looked at later."""
-    if not run.traces()[-1].keeps_all:
-        trace.segment = None
-        trace.windows.clear()
-        trace.fresh.clear()
-        del trace.main, trace.leaves

@@ -114,7 +114,7 @@ def _value_and_jvp(run: Run, transform: Transform, call: Call, arguments: list[A
 def _filled(run: Run, value: Any, tangent: Any) -> Any:
     """A tangent with zeros where the value doesn't depend on what was perturbed."""
     tangents = iter(list(leaves(tangent)))
-    return map_structure(lambda v: zeros_like(run, v) if (t := next(tangents)) is None else t, value)
+    return map_structure(lambda v: zeros_like(run, v) if (t := next(tangents)) is None and v is not None else t, value)
 
 
 # ---- Jacobians -------------------------------------------------------------------------------------------------------
@@ -141,7 +141,9 @@ def _jacobian(run: Run, transform: Transform, call: Call, arguments: list[Any], 
 
 
 def _rows(run: Run, recording: Recording, structure: Structure, target: Any, site: Site) -> Any:
-    """The blocks of one number of the value, by a sweep for each of its elements."""
+    """The blocks of one number of the value, by a sweep for each of its elements; none of a gradient that there isn't."""
+    if target is None:
+        return structure.of([None] * len(structure.numbers))
     shape = shape_of(primal(target))
     _verify_size(run, shape, structure, site)
     sweeps = [recording.pull([(target, unit(run, primal(target), k))]) for k in range(count(shape))]
@@ -174,6 +176,9 @@ def _columns(run: Run, transform: Transform, call: Call, arguments: list[Any], s
         verify_target(run, value, site.span, of=transform.function)
     blocks = []
     for i, target in enumerate(map(read, leaves(value))):
+        if target is None:
+            blocks.append(structure.of([None] * len(structure.numbers)))
+            continue
         _verify_size(run, shape_of(primal(target)), structure, site)
         pairs = zip(structure.numbers, columns, strict=True)
         row = [_block(run, site, target, source, [column[i] for column in found], -1) for source, found in pairs]

@@ -232,6 +232,16 @@ def test_a_vector_of_ints_counts_as_floats() -> None:
         ("hessian(fn(x, n) = x**2 * n, wrt = [0, 1])(2.0, 3)", [[6.0, None], [None, None]], 1),
         ("hvp(fn(x, n) = x**2 * n, wrt = [0, 1])(2.0, 3, v = [1.0, 1.0])", [6.0, None], 1),
         ("grad(fn(l) = l[0] * l[1])([1, 2.0])", [None, 1.0], 1),
+        ("grad(grad(fn(x) = x**2))(3)", None, 1),  # a gradient that there isn't has none
+        ("jvp(grad(fn(x) = x**2))(3, 1.0)", None, 1),
+        ("jacobian(grad(fn(x) = x**2))(3)", None, 1),
+        ("jacobian(grad(fn(x, n) = x**2 * n, wrt = [0, 1]), wrt = [0, 1])(2.0, 3)", [[6.0, None], [None, None]], 1),
+        (
+            'jacobian(grad(fn(x, n) = x**2 * n, wrt = [0, 1]), wrt = [0, 1], mode = "forward")(2.0, 3)',
+            [[6.0, None], [None, None]],
+            1,
+        ),
+        ("jvp(grad(fn(x, n) = x**2 * n, wrt = [0, 1]), wrt = [0, 1])(2.0, 3, v = [1.0, 1.0])", [6.0, None], 1),
         ("batch_jacobian(fn(x, n) = x * n, wrt = [0, 1])(array([1.0, 2.0]), array([3, 4]))[1]", None, 1),
         ('grad(fn(x, s) = x**2, wrt = [0, 1])(2.0, "a")', [4.0, None], 1),
         ("grad(fn(x, s) = x**2, wrt = [0, 1])(2.0, none)", [4.0, None], 1),
