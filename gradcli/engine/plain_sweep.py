@@ -255,7 +255,7 @@ class Sweep:
             values = [Value(v, m) for v in operands]
             for k, n in zip(site.operands, numbers, strict=True):
                 if type(operands[k]) is not Blank:
-                    values[k] = Value(self.saved(operands[k], n, segment, number), m)
+                    values[k] = Value((operands[k], n, segment.holder(n)), m)
             result = Value(y if type(y) is Blank else (y, number, segment), m)
             cotangent = [None if part is None else Value(part, m) for part in g] if type(g) is list else Value(g, m)
         if op.accumulate is not None:

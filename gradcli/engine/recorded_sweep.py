@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from ..ops import OPS
@@ -13,25 +12,21 @@ from .formulas import partial_formula
 from .plain_sweep import ADD, REAL, Sweep
 from .rules import replay
 from .scalar_calls import call_on_scalars
-from .tape import Blank, Segment, Site, Traced, blank, primal
-from .windows import Window, inputs_of
+from .tape import Blank, Segment, Site, primal
+from .windows import inputs_of
 
 CASTS = {name: OPS[name] for name in ("float32", "float64")}
-NEG, STRICT_MUL, CONJ, SUM_TO, IDENTITY = (OPS[name] for name in ("neg", "strict_mul", "conj", "sum_to", "pos"))
+NEG, STRICT_MUL, CONJ, SUM_TO = OPS["neg"], OPS["strict_mul"], OPS["conj"], OPS["sum_to"]
 
 
 class RecordedSweep(Sweep):
     """The same rules, with every product and sum an operation of the language."""
 
     recorded = True
-    tapes: Sequence[Window] = ()  # those that record and may not know all that the sweep meets
 
     def through(self, segment: Segment) -> None:
         """The same through `apply`: what the sweep computes is on the trace again."""
         self.segment = segment
-        trace = segment.trace
-        if len(trace.windows) > 1 or not trace.main.is_plain():
-            self.tapes = [tape for tape in trace.windows if tape.recording and not tape.is_plain()]
         for number, flat in self.blocks(segment):
             for y, b, a, in1, in0, site in zip(flat, flat, flat, flat, flat, flat, strict=True):
                 number -= 1
@@ -52,26 +47,13 @@ class RecordedSweep(Sweep):
                 if site.op.elementwise:
                     for k, n in zip(site.operands, numbers, strict=True):
                         if type(operands[k]) is not Blank:
-                            operands[k] = self.saved(operands[k], n, segment, number)
+                            operands[k] = (operands[k], n, segment.holder(n))
                     result = y if type(y) is Blank else (y, number, segment)
                     for k, n in zip(site.operands, numbers, strict=True):
                         if self.marked is None or n in self.marked:
                             self.add(n, self._pull_recorded(site, k, g, result, operands, number))
                 else:
                     self.structural(site, operands, b, numbers, g, y, number, segment)
-
-    def saved(self, value: Any, n: int, segment: Segment, number: int) -> Traced:
-        """An operand that the record `number` saved. What a tape has no part in, it has no leaves of: one that was read while
-        the tape wasn't recording, or didn't watch it yet, comes to it as what was computed elsewhere."""
-        held = value, n, segment.holder(n)
-        strangers = [t for t in self.tapes if not t.covers(number) or number < t.late.get(n, 0)] if n < 0 else []
-        if not strangers:
-            return held
-        trace, kept = segment.trace, blank(value)
-        paused = trace.pause(strangers)
-        read: Traced = trace.record(self.site.derived(IDENTITY).on((0,)), [held], kept, None, kept, value)
-        trace.resume(paused)
-        return read
 
     def step(self, segment: Segment, g: Any) -> dict[int, Any]:
         """The cotangents of what the one record of a segment, of floats, is computed from."""
@@ -86,10 +68,7 @@ class RecordedSweep(Sweep):
         run, marked, cotangents = self.run, self.marked, self.cotangents
         values: list[Any] = [*operands, (y, number, segment)]
         for k, n in zip(site.operands, numbers, strict=True):
-            if n >= segment.first:
-                values[k] = (values[k], n, segment)
-            else:
-                values[k] = self.saved(values[k], n, segment, number) if self.tapes else (values[k], n, segment.holder(n))
+            values[k] = (values[k], n, segment if n >= segment.first else segment.holder(n))
         shares = site.shares
         if shares is None:
             shares = site.shares = [_share(site, k) for k in site.operands]

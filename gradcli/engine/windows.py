@@ -90,10 +90,6 @@ class Window:
         """Whether the leaf `number` is watched here."""
         return number in self.watch or (self.automatic and number in self.trace.variables)
 
-    def is_plain(self) -> bool:
-        """Whether it has recorded from the first record on, without a pause, what it watches from the first on."""
-        return len(self.ranges) == 1 and self.ranges[0][0] == 0 and not self.late
-
     def sees_all(self) -> bool:
         """Whether everything on the trace is this window's, so that there is nothing to leave out."""
         whole = len(self.ranges) == 1 and self.ranges[0] == (0, None)

@@ -64,7 +64,7 @@ class Tape:
         self.recorded: dict[Value, list[bool]] = {}  # with the operands that it knew
         self.watched: set[Value | Variable] = set()
         self.used: list[Variable] = []
-        self.reads: set[Value] = set()  # of what it watches, while it records
+        self.torn: set[Value] = set()
 
     def watches(self, thing: Value | Variable) -> bool:
         variable = thing.of if isinstance(thing, Value) else thing
@@ -74,15 +74,13 @@ class Tape:
 
     def knows(self, thing: Value | Variable) -> bool:
         """Whether derivatives by this exist here: it is watched, or an operation on the tape made it."""
-        known = thing in self.reads if isinstance(thing, Value) and thing.of else self.watches(thing)
-        return known or thing in self.recorded
+        return self.watches(thing) or thing in self.recorded
 
     def reset(self) -> None:
         self.asked = False
         self.recorded.clear()
         self.watched.clear()
         self.used.clear()
-        self.reads.clear()
 
 
 class Machine:
@@ -94,6 +92,7 @@ class Machine:
         self.tapes = [self.main]  # all there ever were
         self.names: dict[str, Value | Variable] = {}
         self.deriving = False
+        self.torn: set[Tape] = set()
 
     # ---- operations --------------------------------------------------------------------------------------------------
 
@@ -109,6 +108,8 @@ class Machine:
             known = [tape.knows(operand) for operand, _ in terms]
             if any(known):
                 tape.recorded[result] = known
+            if tape in self.torn or any(operand in tape.torn for operand, _ in terms):
+                tape.torn.add(result)
             for operand, _ in terms:
                 if operand.of and tape.watches(operand) and operand.of not in tape.used and not self.deriving:
                     tape.used.append(operand.of)
@@ -147,11 +148,7 @@ class Machine:
         if isinstance(thing, Value):
             return thing
         watched = thing.kind == "var" or any(thing in tape.watched for tape in self.open)
-        value = Value(thing.state, of=thing if watched else None)
-        for tape in self.open:
-            if tape.recording and tape.watches(thing):
-                tape.reads.add(value)
-        return value
+        return Value(thing.state, of=thing if watched else None)
 
     def target(self, name: str) -> Value:
         """What a gradient is asked of: a variable is one whatever watches it now."""
@@ -196,18 +193,28 @@ class Machine:
         for tape in before:
             tape.recording = True
 
+    @contextmanager
+    def tearing(self, tapes: set[Tape]) -> Iterator[None]:
+        """The derivative of an operation that these tapes didn't record: of a partial derivative computed on one of them it
+        sees some of the history, and how much depends on how the operation was made. What comes of that isn't said."""
+        before, self.torn = self.torn, tapes
+        yield
+        self.torn = before
+
     # ---- derivatives -------------------------------------------------------------------------------------------------
 
     def derivative(self, tape: Tape, target: Value, source: Value | Variable) -> Value | None:
         """How a value changes with a source, along what the tape recorded; None if it doesn't."""
         known: dict[Value, Value | None] = {}
 
-        if target.is_doubtful or (isinstance(source, Value) and source.is_doubtful):
+        if source in tape.torn or target.is_doubtful or (isinstance(source, Value) and source.is_doubtful):
             raise UnspecifiedError
 
         def by_source(value: Value) -> Value | None:
             if value.is_(source):
                 return ONE
+            if value in tape.torn:
+                raise UnspecifiedError
             if value not in tape.recorded:
                 return None
             if value not in known:
@@ -216,9 +223,10 @@ class Machine:
                     inner = by_source(operand) if on_tape else None
                     if inner is None:
                         continue
-                    outer = partial()
-                    term = inner if outer is ONE else self.mul(inner, outer)
-                    total = term if total is None else self.add(total, term)
+                    with self.tearing({t for t in self.open if value not in t.recorded}):
+                        outer = partial()
+                        term = inner if outer is ONE else self.mul(inner, outer)
+                        total = term if total is None else self.add(total, term)
                 known[value] = total
             return known[value]
 
