@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from ..diagnostics import CallSite, GradcliError, Span, did_you_mean
@@ -205,15 +206,20 @@ def call_value(run: Run, callee: Any, arguments: list[Any], keywords: dict[str, 
     Raises GradcliError (E308) for anything else."""
     if type(callee) is Function:
         return call_function(run, callee, arguments, keywords, site, path)
+    if type(callee) is Transform:
+        return _transforms().call_transform(run, callee, arguments, keywords, site)
     if isinstance(callee, Op):
         return call_op(run, callee, arguments, keywords, site.span)
     if type(callee) is Instance:
         return call_value(run, modules.call_member(run, callee, site.span), arguments, keywords, site, path)
-    if type(callee) is Transform:
-        from .transforms import call_transform  # which calls functions
-
-        return call_transform(run, callee, arguments, keywords, site)
     run.fail("E308", f"{describe(callee)} is not a function", site.span, help="only functions can be called")
+
+
+@cache
+def _transforms() -> Any:
+    from . import transforms  # which calls functions
+
+    return transforms
 
 
 def call_op(run: Run, op: Op, arguments: list[Any], keywords: dict[str, Any], span: Span) -> Any:
@@ -315,7 +321,7 @@ def _compile_transform(c: Compiler, node: program.Apply) -> Closure:
     assert node.operands[0] is not None
     function = compile_expression(c, node.operands[0])
     given = [(name, compile_expression(c, value)) for name, value in node.options]
-    site = Site(node.op, node.span)
+    site, kind = Site(node.op, node.span), node.op.name
     options: dict[str, Any] | None = None
 
     def call(frame: list[Any]) -> Transform:
@@ -323,7 +329,10 @@ def _compile_transform(c: Compiler, node: program.Apply) -> Closure:
         if options is None:
             base = {p.name: p.default for p in node.op.signature.options}
             options = builtins.transform_options(frame[0], site, base | {name: value(frame) for name, value in given})
-        return builtins.transform(frame[0], site, function(frame), options)
+        value = function(frame)
+        if type(value) is Function:
+            return Transform(kind, value, **options)
+        return builtins.transform(frame[0], site, value, options)
 
     return call
 

@@ -143,11 +143,12 @@ class Function:
 class Transform:
     """A derivative of a function, as a function: `grad(f)`. `kind` is the builtin's name, `wrt` an int or a list of ints."""
 
-    __slots__ = ("function", "kind", "mode", "positions", "wrt")
+    __slots__ = ("function", "kind", "last", "mode", "positions", "wrt")
 
     def __init__(self, kind: str, function: Any, wrt: int | list[int], mode: str = "auto") -> None:
         self.kind, self.function, self.wrt, self.mode = kind, function, wrt, mode
         self.positions = wrt if isinstance(wrt, list) else [wrt]
+        self.last = max(wrt) if isinstance(wrt, list) else wrt
 
     @property
     def name(self) -> str:
