@@ -278,7 +278,7 @@ def along(
     arguments = arguments.copy()
     for k in wrt:
         argument = arguments[k]
-        arguments[k] = Dual(argument, next(rest), level) if type(argument) is float else map_structure(perturbed, argument)
+        arguments[k] = perturbed(argument) if type(argument) is float else map_structure(perturbed, argument)
     try:
         value = call_value(run, function, arguments, keywords, site)
     finally:

@@ -133,7 +133,7 @@ def _tangents(run: Run, transform: Transform, arguments: list[Any], vector: Any,
         return [vector]
     vectors = vector if isinstance(transform.wrt, list) else List([vector])
     chosen = List([arguments[k] for k in transform.positions])
-    tangents = []
+    tangents: list[Any] = []
     for value, part in beside(run, chosen, vectors, site, "vector", "argument"):
         value = read(value)
         if type(value) is float and type(part) is float:
