@@ -16,7 +16,7 @@ from .backends import shape_of
 from .boxes import Dual
 from .compiler import Closure, Compiler
 from .formulas import scalar_function
-from .fusion import fuse, plan
+from .fusion import fuse, fuse_list, plan, plan_list
 from .keeping import KeepingTrace
 from .lanes import Lanes
 from .scalar_closures import Operand
@@ -129,7 +129,10 @@ def _call(c: Compiler, node: program.Call) -> Closure:
     if c.slow or c.fusing:
         return cold
     found = plan(c, node, lambda part: compile_value(c, part))
-    return cold if found is None else fuse(found, cold, apply)
+    if found is not None:
+        return fuse(found, cold, apply)
+    several = plan_list(c, node)
+    return cold if several is None else fuse_list(several, cold, apply)
 
 
 def _operation(c: Compiler, node: program.Apply) -> Closure:
