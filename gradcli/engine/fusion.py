@@ -56,8 +56,8 @@ def plan_list(c: Compiler, node: program.Call) -> list[Plan] | None:
         reading = read_call(node, c.functions)
         leaves: list[Leaf] = []
         plans = [Plan([], leaves) for _ in reading.formulas]
-        for found, (op, operands) in zip(plans, reading.ops(), strict=True):
-            refs = tuple([_collect(operand, found, None, c.functions, None, 1) for operand in operands])
+        for found, op in zip(plans, reading.ops(), strict=True):
+            refs = tuple([_collect(operand, found, None, c.functions, None, 1) for operand in reading.operands])
             found.ops.append(Operation(Site(op, node.span), refs))
         return plans if reading.listed and leaves else None
     return None
@@ -196,8 +196,8 @@ def _collect(
     reading = read_call(node, functions)
     if reading.listed:
         raise NotPlainError
-    ((op, reads),) = reading.ops()
-    refs = tuple([_collect(operand, found, compile_value, functions, arguments, depth + 1) for operand in reads])
+    (op,) = reading.ops()
+    refs = tuple([_collect(operand, found, compile_value, functions, arguments, depth + 1) for operand in reading.operands])
     found.ops.append(Operation(Site(op, node.span), refs))
     return "op", len(found.ops) - 1
 

@@ -31,27 +31,23 @@ class Reading(NamedTuple):
 
     formulas: list[Formula]
     listed: bool
-    operands: list[program.Expression | None]
+    operands: list[program.Expression]
 
-    def ops(self) -> list[tuple[Op, list[program.Expression]]]:
-        """The formulas as operations, each on the operands that it reads."""
-        found = []
-        for formula in self.formulas:
-            reads = sorted(formula.reads(), key=int)
-            if not reads or sum(1 for _ in formula) > MAX_NODES:
-                raise NotPlainError
-            places: dict[int | str, Formula] = {k: Formula("operand", j) for j, k in enumerate(reads)}
-            operands = [operand for k in reads if (operand := self.operands[int(k)]) is not None]
-            found.append((compound(READ, substitute(formula, places), len(reads)), operands))
-        return found
+    def ops(self) -> list[Op]:
+        """The formulas as operations on all of the operands: what a formula doesn't read, the function may."""
+        if any(sum(1 for _ in formula) > MAX_NODES for formula in self.formulas):
+            raise NotPlainError
+        return [compound(READ, formula, len(self.operands)) for formula in self.formulas]
 
 
 def read_call(node: program.Call, known: dict[int, Known]) -> Reading:
     """The call as formulas. Raises NotPlainError where it can't be read."""
     frame = _Frame(known, node.span)
     value = frame.call(node)
-    formulas = value if isinstance(value, list) else [value]
-    return Reading(formulas, isinstance(value, list), frame.operands)
+    operands = [(k, operand) for k, operand in enumerate(frame.operands) if operand is not None]
+    places: dict[int | str, Formula] = {k: Formula("operand", j) for j, (k, _) in enumerate(operands)}
+    formulas = [substitute(formula, places) for formula in (value if isinstance(value, list) else [value])]
+    return Reading(formulas, isinstance(value, list), [operand for _, operand in operands])
 
 
 def is_readable(node: program.Expression, known: dict[int, Known]) -> bool:
@@ -237,29 +233,78 @@ def _grad(frame: _Frame, function: Callee, positions: list[int], listed: bool) -
     return call
 
 
-def _jvp(frame: _Frame, function: Callee, positions: list[int], listed: bool) -> Callee:
+def _value_and_grad(frame: _Frame, function: Callee, positions: list[int], listed: bool) -> Callee:
     def call(arguments: list[Formula], keywords: dict[str, Value]) -> Value:
-        if not keywords and positions == [0] and not listed and len(arguments) > 1:
-            arguments, keywords = [arguments[0], *arguments[2:]], {"v": arguments[1]}
-        vector = keywords.get("v")
-        if len(keywords) != 1 or vector is None or isinstance(vector, list) != listed:
+        if keywords or listed:
             raise NotPlainError
-        vectors = vector if isinstance(vector, list) else [vector]
+        value, (partial,) = _differentiated(frame, function, positions, arguments)
+        return [value, partial]
+
+    return call
+
+
+def _vjp(frame: _Frame, function: Callee, positions: list[int], listed: bool) -> Callee:
+    def call(arguments: list[Formula], keywords: dict[str, Value]) -> Value:
+        arguments, u = _apart(arguments, keywords, "u", positions, listed)
+        if isinstance(u, list):
+            raise NotPlainError
         _, partials = _differentiated(frame, function, positions, arguments)
-        if len(vectors) != len(partials):
+        shares = [scaled("strict_mul", _weight(u), partial) for partial in partials]
+        return shares if listed else shares[0]
+
+    return call
+
+
+def _value_and_jvp(frame: _Frame, function: Callee, positions: list[int], listed: bool) -> Callee:
+    def call(arguments: list[Formula], keywords: dict[str, Value]) -> Value:
+        arguments, vector = _apart(arguments, keywords, "v", positions, listed)
+        vectors = vector if isinstance(vector, list) else [vector]
+        value, partials = _differentiated(frame, function, positions, arguments)
+        if len(vectors) != len(partials) or isinstance(vector, list) != listed:
             raise NotPlainError
         still = [v.kind == "number" and v.value == 0 for v in vectors]
         moving = frozenset().union(*[p.reads() for p, rests in zip(partials, still, strict=True) if not rests])
         total = ZERO
         for v, partial, rests in zip(vectors, partials, still, strict=True):
             if not rests or not partial.reads() <= moving:  # what is 0 still depends on what it is computed from
-                total = plus(total, scaled("tangent_mul", ONE if v.kind == "number" and v.value == 1 else v, partial))
-        return total
+                total = plus(total, scaled("tangent_mul", _weight(v), partial))
+        return [value, total]
 
     return call
 
 
-_DERIVATIVES = {"grad": _grad, "jvp": _jvp}
+def _jvp(frame: _Frame, function: Callee, positions: list[int], listed: bool) -> Callee:
+    both = _value_and_jvp(frame, function, positions, listed)
+
+    def call(arguments: list[Formula], keywords: dict[str, Value]) -> Value:
+        _, tangent = both(arguments, keywords)
+        return tangent
+
+    return call
+
+
+def _apart(
+    arguments: list[Formula], keywords: dict[str, Value], name: str, positions: list[int], listed: bool
+) -> tuple[list[Formula], Value]:
+    """The arguments, and the vector, which is the second of them or comes by its keyword."""
+    if keywords.keys() == {name}:
+        return arguments, keywords[name]
+    if keywords or listed or positions != [0] or len(arguments) < 2:
+        raise NotPlainError
+    return [arguments[0], *arguments[2:]], arguments[1]
+
+
+def _weight(vector: Formula) -> Formula:
+    return ONE if vector.kind == "number" and vector.value == 1 else vector
+
+
+_DERIVATIVES = {
+    "grad": _grad,
+    "value_and_grad": _value_and_grad,
+    "vjp": _vjp,
+    "jvp": _jvp,
+    "value_and_jvp": _value_and_jvp,
+}
 
 
 def _position(node: program.Expression) -> int:
