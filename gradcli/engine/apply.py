@@ -29,8 +29,9 @@ _NO_OPTIONS: Mapping[str, Any] = {}
 STACK, PART, WHERE = OPS["stack"], OPS["part"], OPS["where"]
 
 
-def apply(run: Run, site: Site, operands: tuple[Any, ...], options: Mapping[str, Any] = _NO_OPTIONS) -> Any:
-    """The op of `site` on values of the language; the result is traced where an operand is active.
+def apply(run: Run, site: Site, operands: tuple[Any, ...], options: Mapping[str, Any] = _NO_OPTIONS, over: bool = False) -> Any:
+    """The op of `site` on values of the language; the result is traced where an operand is active. `over`: the first operand
+    was computed for this alone, so that its array may be written over.
 
     Raises GradcliError at the site for operands that don't fit and results that can't.
     """
@@ -40,7 +41,7 @@ def apply(run: Run, site: Site, operands: tuple[Any, ...], options: Mapping[str,
         return _apply_at(run, site, values, options, level)
     primals = [v[0] if type(v) is tuple else v for v in values]
     if op.elementwise:
-        y = elementwise(run, site, primals)
+        y = elementwise(run, site, primals, _spare(site, values, primals) if over else None)
     else:
         y = structural(run, site, primals, options)
     active = tuple([k for k, v in enumerate(values) if type(v) is tuple])
@@ -200,8 +201,26 @@ def _has_traced(items: list[Any], depth: int) -> bool:
 # ---- elementwise -----------------------------------------------------------------------------------------------------
 
 
-def elementwise(run: Run, site: Site, primals: list[Any]) -> Any:
-    """An elementwise op on primals: scalars of Python by their own functions, anything else as arrays."""
+WRITES_OVER = frozenset(("add", "sub", "mul", "div"))  # elementwise ops whose first operand's array can be the result's
+
+
+def _spare(site: Site, values: list[Any], primals: list[Any]) -> Any:
+    """The first operand's array, if it can hold the result and no record needs it; else None."""
+    array, other = primals
+    if type(array) is not type(other) or type(array) is not CPU.xp.ndarray or array.base is not None:
+        return None
+    if array.dtype is not other.dtype or array.dtype.kind != "f" or array.shape[array.ndim - other.ndim :] != other.shape:
+        return None
+    value = values[0]
+    if type(value) is tuple and value[2].kept(value[1]) is array:
+        return None
+    active = tuple([k for k, v in enumerate(values) if type(v) is tuple])
+    return None if active and 0 in rule_reads(site.op, active) else array
+
+
+def elementwise(run: Run, site: Site, primals: list[Any], spare: Any = None) -> Any:
+    """An elementwise op on primals: scalars of Python by their own functions, anything else as arrays; with a `spare` array
+    of the result's shape and dtype, into that."""
     op = site.op
     kinds = {type(p) for p in primals}
     if Lanes in kinds:
@@ -224,6 +243,8 @@ def elementwise(run: Run, site: Site, primals: list[Any]) -> Any:
     if run.settings.dtype == "float32" and op.integers == "float":
         primals = [run.backend.xp.asarray(p, "float32") if _is_integer(p) else p for p in primals]
     try:
+        if spare is not None:
+            return array_function(run.backend, op)(*primals, out=spare)
         return run.backend.settle(array_function(run.backend, op)(*primals))
     except TypeError:
         run.fail("E301", f"`{op.infix or op.name}` isn't defined for {' and '.join(map(describe, primals))}", site.span)

@@ -7,11 +7,12 @@ which means the same.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ..lang import program
 from . import builtins, calls, indexing, modules, scalar_closures
-from .apply import apply
+from .apply import WRITES_OVER, apply
 from .backends import shape_of
 from .boxes import Dual
 from .compiler import Closure, Compiler
@@ -168,19 +169,31 @@ def _binary_chain(c: Compiler, node: program.Apply) -> Closure:
             return value
 
         return chain
-    left = _operand(c, spine[-1].operands[0])
+    below = spine[-1].operands[0]
+    left = _operand(c, below)
     for link in reversed(spine):
-        closure = _binary(c, Site(link.op, link.span), left, _operand(c, link.operands[1]))
-        left = Operand("closure", closure)
+        over = link.op.name in WRITES_OVER and _is_new(below) and not c.keeps_all
+        closure = _binary(c, Site(link.op, link.span), left, _operand(c, link.operands[1]), over)
+        left, below = Operand("closure", closure), link
     return closure
 
 
-def _binary(c: Compiler, site: Site, left: Operand, right: Operand) -> Closure:
+def _is_new(node: program.Expression) -> bool:
+    """Whether what an expression gives, if it is an array, is new and known to nobody else."""
+    return isinstance(node, program.Apply) and (node.op.name in WRITES_OVER or node.op.name == "matmul")
+
+
+_apply_over = partial(apply, over=True)
+
+
+def _binary(c: Compiler, site: Site, left: Operand, right: Operand, over: bool = False) -> Closure:
     if not c.slow and site.op.name in FAST and not (left.kind in _NUMBER_KINDS and right.kind in _NUMBER_KINDS):
         if site.op.integers == "bool":
             return scalar_closures.comparison(site, left, right, compare)
-        return scalar_closures.binary(site, left, right)
+        return scalar_closures.binary(site, left, right, _apply_over if over else apply)
     a, b = _closure(left), _closure(right)
+    if over:
+        return lambda frame: apply(frame[0], site, (a(frame), b(frame)), over=True)
     return lambda frame: apply_any(frame[0], site, a(frame), b(frame))
 
 
