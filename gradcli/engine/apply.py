@@ -8,6 +8,7 @@ operations (`scalar_closures.py`, `fusion.py`) do the same for floats alone, and
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NoReturn
 
 from ..ops import OPS
@@ -15,8 +16,10 @@ from ..ops.op import Op, OpError
 from . import scalars
 from .backends import CPU, INT_MAX, broadcast_shapes, checked_int, count, dtype_name, is_inexact, is_scalar, shape_of
 from .boxes import UNBOXED, Dual, level_of, primal
+from .by_rows import joint, on_lanes, varies
 from .formulas import array_function, rule_reads, scalar_function
-from .lanes import Lanes, with_rows
+from .changes import note
+from .lanes import Lanes, narrow, with_rows
 from .run import Run
 from .tape import Site, Trace, blank
 from .values import List, Variable, deeper, describe, show_shape
@@ -205,7 +208,7 @@ def elementwise(run: Run, site: Site, primals: list[Any]) -> Any:
     op = site.op
     kinds = {type(p) for p in primals}
     if Lanes in kinds:
-        return Lanes(elementwise(run, site, [with_rows(p) for p in primals]))
+        return _elementwise_on_lanes(run, site, primals)
     if kinds <= _SCALARS:
         if op.integers == "keep" and kinds <= _INTEGERS:
             return _integers(run, site, op, primals)
@@ -227,6 +230,15 @@ def elementwise(run: Run, site: Site, primals: list[Any]) -> Any:
         return run.backend.settle(array_function(run.backend, op)(*primals))
     except TypeError:
         run.fail("E301", f"`{op.infix or op.name}` isn't defined for {' and '.join(map(describe, primals))}", site.span)
+
+
+def _elementwise_on_lanes(run: Run, site: Site, primals: list[Any]) -> Lanes:
+    """The same a row at a time, on arrays that have the rows last; `primals` get the rows that run."""
+    group = joint(run, primals, site.span)
+    primals[:] = [narrow(p, group) for p in primals]
+    if broadcast_shapes([p.shape for p in primals if getattr(p, "shape", ())]) is None:
+        _fail_broadcast(run, site, primals)
+    return Lanes(elementwise(run, site, [with_rows(p, group) for p in primals]), group)
 
 
 def _fail_broadcast(run: Run, site: Site, primals: list[Any]) -> NoReturn:
@@ -301,13 +313,17 @@ def verify_integers(run: Run, site: Site, y: Any, estimate: Any, exact: Callable
 
 def structural(run: Run, site: Site, primals: list[Any], options: Mapping[str, Any]) -> Any:
     """A structural op on primals. Failures of its `compute` become diagnostics at the site."""
-    op = site.op
-    xp = run.backend.xp
-    if Lanes in map(type, primals):
-        run.fail("E320", f"`{op.name}` takes no rows", site.span, help="only elementwise operations do")
+    if Lanes in map(type, primals) or site.op.category == "lanes" or (run.group is not None and varies(options)):
+        return on_lanes(run, site, primals, options, partial(_compute, run, site))
+    return _compute(run, site, primals, options)
+
+
+def _compute(run: Run, site: Site, primals: list[Any], options: Mapping[str, Any], function: Any = None) -> Any:
+    """The op on arrays, by its `compute`, or by `function(xp, *primals, **options)` that does the same for many rows."""
+    op, xp = site.op, run.backend.xp
     options = _with_context(run, op, options)
     try:
-        if op.result_shape is not None:
+        if op.result_shape is not None and function is None:
             shape = op.result_shape(
                 *map(shape_of, primals), **{k: v for k, v in options.items() if k not in ("dtype", "generator")}
             )
@@ -315,11 +331,12 @@ def structural(run: Run, site: Site, primals: list[Any], options: Mapping[str, A
                 run.verify_allocation(8 * count(shape), f"an array of shape {show_shape(tuple(shape))}", site.span)
         if run.backend is not CPU and op is not WHERE:  # other functions on whole arrays take no numbers there
             primals = [run.backend.scalar(p) if is_scalar(p) else p for p in primals]
-        y = op.compute(xp, *primals, **options)  # type: ignore[misc]
+        function = function or op.compute
+        y = function(xp, *primals, **options)
         if op.integers == "keep" and getattr(y, "dtype", None) is not None and y.dtype.kind == "i":
-            estimate = op.compute(xp, *[xp.asarray(p, "float64") for p in primals], **options)  # type: ignore[misc]
+            estimate = function(xp, *[xp.asarray(p, "float64") for p in primals], **options)
             exact = run.backend.exact
-            verify_integers(run, site, y, estimate, lambda: op.compute(CPU.xp, *map(exact, primals), **options))  # type: ignore[misc]
+            verify_integers(run, site, y, estimate, lambda: function(CPU.xp, *map(exact, primals), **options))
     except OpError as error:
         refuse(run, site, error)
     except MemoryError:
@@ -352,6 +369,7 @@ def _with_context(run: Run, op: Op, options: Mapping[str, Any]) -> Mapping[str, 
         # that a seed gives the same numbers everywhere.
         random = CPU.xp.random
         generator = random.Generator(random.Philox([run.settings.seed, run.draws]))
+        note(run, "draws")
         run.draws += 1
         return {**options, "dtype": run.settings.dtype, "generator": generator}
     if op.category == "making":

@@ -14,6 +14,7 @@ from ..ops import OPS
 from . import reasons
 from .apply import apply
 from .attached import recorded
+from .changes import note
 from .derivatives import gradients, seeds_for, verify_target
 from .keeping import KeepingTrace
 from .run import Run
@@ -53,6 +54,7 @@ def backward(run: Run, site: Site, operands: list[Any], options: dict[str, Any])
         plain_seeds = [(head, primal(cotangent)) for head, cotangent in seeds]
         filled = _filled(run, site, variables, gradients(run, plain_seeds, variables, False, path))
     for variable, grad in zip(variables, filled, strict=True):
+        note(run, ("grad", variable))
         variable.grad = grad
     if not (retain or create):
         path.consume(span)

@@ -1,4 +1,7 @@
-"""Statements as closures that return a completion: None (go on), BREAK, CONTINUE or RETURN; never an exception."""
+"""Statements as closures that return a completion: None (go on), BREAK, CONTINUE or RETURN; never an exception.
+
+Rows that run together (`lanes.py`) may end a statement differently: then the completion is a `Split` (`divergence.py`).
+"""
 
 from __future__ import annotations
 
@@ -10,17 +13,19 @@ from ..diagnostics import GradcliError, Span, said
 from ..lang import program
 from . import attached, builtins, declarations, outcomes, own_functions, tapes, writing
 from .apply import apply
+from .by_rows import RowRange
+from .changes import note
 from .compiler import Closure, Compiler
+from .divergence import MERGE, Alive, Exits, Split, divide
 from .expressions import compile_condition, compile_expression, compile_value
 from .paths import compile_assigned, compile_result
 from .tape import ROOM, SEGMENT_RECORDS, Site
-from .values import FRAME_HEAD, RESULT, Variable, describe, read, show
+from .values import BREAK, CONTINUE, FRAME_HEAD, RESULT, RETURN, Variable, describe, read, show
 
-Completion: TypeAlias = "int | None"
+Completion: TypeAlias = "int | Split | None"
 Statement: TypeAlias = Callable[[list[Any]], Completion]
+Step: TypeAlias = Callable[[list[Any], Any], Completion]
 Setter: TypeAlias = Callable[[list[Any], Any], None]
-
-BREAK, CONTINUE, RETURN = 1, 2, 3
 
 
 def compile_body(c: Compiler, body: tuple[program.Statement, ...]) -> Closure:
@@ -30,7 +35,10 @@ def compile_body(c: Compiler, body: tuple[program.Statement, ...]) -> Closure:
     run = compile_block(c, body)
 
     def call(frame: list[Any]) -> Any:
-        return None if run(frame) is None else frame[RESULT]
+        completion = run(frame)
+        if type(completion) is Split:
+            return completion.returned(frame)
+        return None if completion is None else frame[RESULT]
 
     return call
 
@@ -42,13 +50,20 @@ def compile_block(c: Compiler, body: tuple[program.Statement, ...]) -> Statement
         return statements[0]
 
     def block(frame: list[Any]) -> Completion:
-        for statement in statements:
+        rest = iter(statements)
+        for statement in rest:
             completion = statement(frame)
             if completion is not None:
-                return completion
+                return completion.then(frame, rest) if type(completion) is Split else completion
         return None
 
     return block
+
+
+def _alive_after(c: Compiler, node: program.Statement) -> Alive:
+    """The slots that may be read after a statement; all of them in a frame whose names are seen from outside."""
+    liveness = c.liveness
+    return (lambda: None) if liveness is None else lambda: liveness.after(node)
 
 
 def compile_statement(c: Compiler, node: program.Statement) -> Statement:
@@ -174,11 +189,16 @@ def _augment(c: Compiler, node: program.Augment) -> Statement:
 def _if(c: Compiler, node: program.If) -> Statement:
     branches = [(compile_condition(c, condition), compile_block(c, body)) for condition, body in node.branches]
     otherwise = compile_block(c, node.otherwise)
+    site, alive = Site(MERGE, node.span), _alive_after(c, node)
 
-    def branch(frame: list[Any]) -> Completion:
-        for condition, body in branches:
-            if condition(frame):
+    def branch(frame: list[Any], first: int = 0) -> Completion:
+        for condition, body in branches[first:] if first else branches:
+            holds = condition(frame)
+            if holds is True:
                 return body(frame)
+            if holds is not False:
+                after = branches.index((condition, body)) + 1
+                return divide(frame, holds, body, lambda frame: branch(frame, after), site, alive)
         return otherwise(frame)
 
     return branch
@@ -186,7 +206,19 @@ def _if(c: Compiler, node: program.If) -> Statement:
 
 def _while(c: Compiler, node: program.While) -> Statement:
     condition, body = compile_condition(c, node.condition), _loop_body(c, node)
-    return _loop(lambda frame: repeat(None), lambda frame, item: body(frame) if condition(frame) else BREAK)
+    site, alive = Site(MERGE, node.span), _alive_after(c, node)
+
+    def step(frame: list[Any], item: Any) -> Completion:
+        holds = condition(frame)
+        if holds is True:
+            return body(frame)
+        return BREAK if holds is False else divide(frame, holds, body, _leave_loop, site, alive)
+
+    return _loop(lambda frame: repeat(None), step)
+
+
+def _leave_loop(frame: list[Any]) -> Completion:
+    return BREAK
 
 
 def _for(c: Compiler, node: program.For) -> Statement:
@@ -199,31 +231,61 @@ def _for(c: Compiler, node: program.For) -> Statement:
             setter(frame, item)
             return body(frame)
 
-        return _loop(sequence, step)
+        return _loop(sequence, step, _turns(c, node))
     k = slot.index + FRAME_HEAD
 
     def step_local(frame: list[Any], item: Any) -> Completion:
         frame[k] = item
         return body(frame)
 
-    return _loop(sequence, step_local)
+    return _loop(sequence, step_local, _turns(c, node))
 
 
-def _loop(sequence: Callable[[list[Any]], Iterable[Any]], step: Callable[[list[Any], Any], Completion]) -> Statement:
+def _turns(c: Compiler, node: program.For) -> Callable[[RowRange, Step], Step]:
+    """How a `for` steps through a range that isn't equally long for all rows."""
+    site, alive = Site(MERGE, node.span), _alive_after(c, node)
+
+    def turns(items: RowRange, step: Step) -> Step:
+        def turn(frame: list[Any], item: Any) -> Completion:
+            holds = items.has(item)
+            if holds is True:
+                return step(frame, item)
+            return BREAK if holds is False else divide(frame, holds, lambda frame: step(frame, item), _leave_loop, site, alive)
+
+        return turn
+
+    return turns
+
+
+def _loop(sequence: Callable[[list[Any]], Iterable[Any]], step: Step, turns: Any = None) -> Statement:
     """A loop: `step(frame, item)` for each item, up to one that breaks off or returns."""
 
     def loop(frame: list[Any]) -> Completion:
         trace = frame[0].trace
+        exits, staying = None, True
         began = turn = trace.limit  # see Note [Turning over] in tape.py
-        for item in sequence(frame):
+        items, go = sequence(frame), step
+        if type(items) is RowRange:
+            go = turns(items, step)
+        for item in items:
             if trace.limit > turn or trace.number > trace.limit - ROOM:
                 trace.turn_over()
             turn = trace.number + SEGMENT_RECORDS
-            completion = step(frame, item)
+            completion = go(frame, item)
             if completion is not None and completion != CONTINUE:
+                if type(completion) is Split:
+                    exits = exits or Exits(frame)
+                    staying = exits.stay(frame, completion)
+                    if staying:
+                        continue
+                    break
+                if exits is not None:
+                    return exits.rejoin(frame, completion, True)
                 if completion != BREAK:
                     return completion
                 break
+        if exits is not None:
+            return exits.rejoin(frame, None, staying)
         if trace.limit > began:
             trace.turn_over()
         return None
@@ -273,7 +335,9 @@ def _output(c: Compiler, node: program.Output) -> Statement:
 
     def output(frame: list[Any]) -> None:
         for name, value in items:
-            frame[0].outputs[name] = value(frame)
+            result = value(frame)
+            note(frame[0], ("output", name))
+            frame[0].outputs[name] = result
 
     return output
 
@@ -285,9 +349,12 @@ def _expect_error(c: Compiler, node: program.ExpectError) -> Statement:
     def expect(frame: list[Any]) -> None:
         run, text = frame[0], node.found
         if body is not None:
+            group, divisions = run.group, len(run.changes)
             try:
                 body(frame)
             except GradcliError as error:
+                run.group = group
+                del run.changes[divisions:]
                 text = "\n".join(said(d) for d in error.diagnostics)
         if not text:
             message = f'expected an error that says "{node.message}", and there was none'

@@ -85,7 +85,9 @@ class Site:
 
 def blank(value: Any) -> Any:
     """What a record keeps of a value that no rule reads: of an array its shape and dtype, a scalar as it is."""
-    return Blank(value.shape, value.dtype) if getattr(value, "shape", ()) and type(value) is not Lanes else value
+    if type(value) is Lanes:
+        return Lanes(Blank(value.array.shape, value.dtype), value.group)
+    return Blank(value.shape, value.dtype) if getattr(value, "shape", ()) else value
 
 
 class Blank:

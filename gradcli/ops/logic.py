@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .op import Op
+from .rows import elementwise
 
 
 def _test(name: str, params: str, summary: str, **facts: Any) -> Op:
@@ -37,5 +38,5 @@ OPS = [
     _complex("angle", "The angle of a complex number, from -pi to pi.", domain=((0.1, float("inf")),),
              note="derivative 0 at 0", partials=(_turn,)),
     _complex("conj", "The complex conjugate.", aliases=("conjugate",),
-             compute=lambda xp, x: xp.conj(x), linear=True, vjp=(lambda m, g, y, x: m.conj(g),)),
+             compute=lambda xp, x: xp.conj(x), rows=elementwise, linear=True, vjp=(lambda m, g, y, x: m.conj(g),)),
 ]  # fmt: skip

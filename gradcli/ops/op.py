@@ -204,6 +204,7 @@ class Op:
     jvp: Callable[..., Any] | None = None
     saves: tuple[str, ...] = ()  # operands (by name) and "result" whose values the rules read; the others keep their shape only
     result_shape: Callable[..., tuple[int, ...]] | None = None  # (*operand shapes, **options); where it can outgrow its operands
+    rows: Callable[..., Any] | None = None  # how `compute` runs on many rows at once (rows.py); None for row by row
     # engine
     engine: bool = False
     of_function: Op | None = None  # of a derivative of values: its form that takes a function, and is one
