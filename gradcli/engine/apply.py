@@ -17,8 +17,8 @@ from . import scalars
 from .backends import CPU, INT_MAX, broadcast_shapes, checked_int, count, dtype_name, is_inexact, is_scalar, shape_of
 from .boxes import UNBOXED, Dual, level_of, primal
 from .by_rows import joint, on_lanes, varies
-from .formulas import array_function, rule_reads, scalar_function
 from .changes import note
+from .formulas import array_function, rule_reads, scalar_function
 from .lanes import Lanes, narrow, with_rows
 from .run import Run
 from .tape import Site, Trace, blank

@@ -13,8 +13,8 @@ from .apply import to_array
 from .attached import attach_grad
 from .backends import shape_of
 from .backward import backward
-from .by_rows import RowRange, apart
 from .batches import batch_jacobian
+from .by_rows import RowRange, apart
 from .derivatives import detach, grad, hvp, jvp, vjp
 from .indexing import read_index
 from .jacobians import hessian, jacobian, verify_mode

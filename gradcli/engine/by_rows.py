@@ -8,7 +8,6 @@ from itertools import count
 from typing import Any, NoReturn
 
 from ..diagnostics import Span
-from .backends import shape_of
 from .lanes import Group, Lanes, UnrelatedError, deepest, narrow, spread, with_rows
 from .run import Run
 from .tape import Site

@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NoReturn
 
+from ..lang import program
 from ..ops import OPS
 from .apply import apply
 from .backends import shape_of
 from .boxes import primal
 from .by_rows import ApartError
 from .changes import forget, held, put_all
+from .compiler import Compiler
 from .lanes import Group, Lanes
 from .liveness import Slots
 from .run import Run
@@ -26,6 +28,12 @@ from .values import BREAK, CONTINUE, FRAME_HEAD, RESULT, RETURN, UNSET, Cell, Li
 MERGE = OPS["merge_rows"]
 Side = Callable[[list[Any]], Any]
 Alive = Callable[[], "Slots | None"]  # the slots that may be read later; None for all
+
+
+def alive_after(c: Compiler, node: program.Statement) -> Alive:
+    """The slots that may be read after a statement; all of them in a frame whose names are seen from outside."""
+    liveness = c.liveness
+    return (lambda: None) if liveness is None else lambda: liveness.after(node)
 
 
 class Part:
@@ -46,14 +54,14 @@ class Split:
     def __init__(self, parent: Group, parts: list[Part], site: Site, alive: Alive) -> None:
         self.parent, self.parts, self.site, self.alive = parent, parts, site, alive
 
-    def then(self, frame: list[Any], rest: Iterator[Side]) -> Any:
+    def then(self, frame: list[Any], rest: Iterator[Side]) -> int | Split | None:
         """The rest of a block, for the rows that fell through; the completion of the whole."""
         going = [p for p in self.parts if p.completion is None]
         if not going:
             return self
         run = frame[0]
         enter(frame, going[0])
-        completion = None
+        completion: Any = None
         for statement in rest:
             completion = statement(frame)
             if completion is not None:
@@ -100,7 +108,7 @@ class Exits:
         install(frame, whole)
         return True
 
-    def rejoin(self, frame: list[Any], completion: Any, staying: bool) -> Any:
+    def rejoin(self, frame: list[Any], completion: int | Split | None, staying: bool) -> int | Split | None:
         """The completion of the loop, with all rows that went in; the last ones ended by `completion`."""
         last = leave(frame, completion) if staying else leave(frame, None)[:0]
         for part in (parts := [*self.parts, *last]):
@@ -109,7 +117,7 @@ class Exits:
         return join(frame, self.parent, parts, self.site, self.alive)
 
 
-def divide(frame: list[Any], condition: Lanes, then: Side, otherwise: Side, site: Site, alive: Alive) -> Any:
+def divide(frame: list[Any], condition: Lanes, then: Side, otherwise: Side, site: Site, alive: Alive) -> int | Split | None:
     """Runs `then` on the rows where the condition holds, `otherwise` on the others; the completion of both."""
     run, before = frame[0], frame.copy()
     values = contents(frame)
@@ -141,7 +149,7 @@ def choose(frame: list[Any], condition: Lanes, then: Side, otherwise: Side, site
 
 
 def _sides(run: Run, condition: Lanes) -> list[Group]:
-    holds = condition.array if condition.dtype == bool else condition.array != 0
+    holds = condition.array if condition.dtype.kind == "b" else condition.array != 0
     return [condition.group.rows(run.backend.xp, holds), condition.group.rows(run.backend.xp, ~holds)]
 
 
@@ -192,7 +200,7 @@ def leave(frame: list[Any], completion: Any) -> list[Part]:
 # ---- becoming one ------------------------------------------------------------------------------------------------------
 
 
-def join(frame: list[Any], parent: Group, parts: list[Part], site: Site, alive: Alive) -> Any:
+def join(frame: list[Any], parent: Group, parts: list[Part], site: Site, alive: Alive) -> int | Split | None:
     """The completion of a statement whose rows ended in these parts: the frame holds what all of them have, if they all
     ended alike."""
     whole = merged(frame, parent, parts, site, alive)
@@ -200,7 +208,8 @@ def join(frame: list[Any], parent: Group, parts: list[Part], site: Site, alive: 
         return Split(parent, whole, site, alive)
     install(frame, whole[0])
     frame[0].group = parent
-    return whole[0].completion
+    completion: int | None = whole[0].completion
+    return completion
 
 
 def merged(frame: list[Any], parent: Group, parts: list[Part], site: Site, alive: Alive) -> list[Part]:
@@ -222,7 +231,7 @@ def _as_one(frame: list[Any], parent: Group, parts: list[Part], site: Site, aliv
         column = [p.values[k] for p in parts]
         first = column[0]
         matters = returns if k == RESULT else slots is None or k - FRAME_HEAD in slots or type(frame[k]) is Cell
-        if not matters or all([v is first for v in column]):
+        if not matters or all(v is first for v in column):
             values.append(first)
         else:
             values.append(merge(run, site, group, [p.group for p in parts], indices, column))
@@ -254,13 +263,13 @@ def together(run: Run, parent: Group, groups: Sequence[Group]) -> tuple[Group, l
 def merge(run: Run, site: Site, group: Group, groups: Sequence[Group], indices: Sequence[Any], values: list[Any]) -> Any:
     """Values of several groups as one of all their rows. Raises ApartError where they can't be one."""
     first = values[0]
-    if all([v is first for v in values]):
+    if all(v is first for v in values):
         return first
     plain = [primal(v.box if type(v) is Variable else v) for v in values]
     if any(v is UNSET for v in plain):
         return _where_set(run, site, group, groups, indices, values)
     if all(map(is_number, plain)):
-        if all([type(v) is type(plain[0]) and not shape_of(v) and type(v) is not Lanes and v == plain[0] for v in values]):
+        if all(type(v) is type(plain[0]) and not shape_of(v) and type(v) is not Lanes and v == plain[0] for v in values):
             return first
         if len({shape_of(v) for v in plain}) > 1 or len({_kind(v) for v in plain} | {"n"}) > 2:
             _apart(run, group, indices)
@@ -279,7 +288,7 @@ def merge(run: Run, site: Site, group: Group, groups: Sequence[Group], indices: 
 
 def _kind(value: Any) -> str:
     """What can become one array: bools, and numbers."""
-    is_bool = type(value) is bool or getattr(value, "dtype", None) == bool
+    is_bool = type(value) is bool or getattr(getattr(value, "dtype", None), "kind", "") == "b"
     return "b" if is_bool else "n"
 
 

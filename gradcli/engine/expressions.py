@@ -7,6 +7,7 @@ which means the same.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ..lang import program
@@ -229,11 +230,12 @@ def same(a: Any, b: Any, depth: int = 0) -> bool:
 # ---- choice ----------------------------------------------------------------------------------------------------------
 
 
-def compile_condition(c: Compiler, node: program.Expression) -> Callable[[list[Any]], bool]:
-    """A condition: one bool. An array of more elements is an error that names `any` and `all`."""
+def compile_condition(c: Compiler, node: program.Expression) -> Closure:
+    """A condition: one bool, or lanes of them where it differs between rows. An array of more elements is an error that names
+    `any` and `all`."""
     value, span = compile_value(c, node), node.span
 
-    def condition(frame: list[Any]) -> bool:
+    def condition(frame: list[Any]) -> Any:
         v = value(frame)
         return v if v is True or v is False else truth(frame[0], v, span)
 
@@ -292,14 +294,18 @@ def _logical(c: Compiler, node: program.Logical) -> Closure:
     stop = node.kind == "or"
     site = Site(MERGE, node.span)
 
+    def stopped(frame: list[Any]) -> bool:
+        return stop
+
     def logical(frame: list[Any], first: int = 0) -> Any:
         for k, condition in enumerate(conditions[first:], first + 1):
             holds = condition(frame)
             if holds is stop:
                 return stop
             if holds is not (not stop):
-                sides = (lambda frame: stop), (lambda frame: logical(frame, k))  # noqa: B023 (called before the next turn)
-                return choose(frame, holds, *(sides if stop else reversed(sides)), site)
+                rest = partial(logical, first=k)
+                then, otherwise = (stopped, rest) if stop else (rest, stopped)
+                return choose(frame, holds, then, otherwise, site)
         return not stop
 
     return logical
@@ -319,7 +325,7 @@ def _chain(c: Compiler, node: program.Chain) -> Closure:
             if holds is False:
                 return False
             if holds is not True:
-                return choose(frame, holds, lambda frame: chain(frame, k, b), lambda frame: False, merging)  # noqa: B023
+                return choose(frame, holds, partial(chain, first=k, a=b), lambda frame: False, merging)
             a = b
         return True
 

@@ -22,7 +22,7 @@ from .lanes import Group, Lanes
 from .run import Run
 from .tape import Site, primal
 from .transform_arguments import with_arrays
-from .values import List, Transform, Variable, describe, is_number, leaves, map_structure, read
+from .values import Transform, Variable, describe, is_number, leaves, map_structure, read
 
 UNFOLD, FOLD, MERGE = OPS["unfold_rows"], OPS["fold_rows"], OPS["merge_rows"]
 

@@ -229,7 +229,7 @@ class Sweep(LaneSweep):
     ) -> None:
         run, op = self.run, site.op
         self.site = site
-        laned = type(primal(g)) is Lanes or type(y) is Lanes or any([type(v) is Lanes for v in operands])
+        laned = type(primal(g)) is Lanes or type(y) is Lanes or Lanes in map(type, operands)
         if laned:
             self.laned = self.risks = True
             if op.category == "lanes" and type(y) is Lanes:

@@ -5,21 +5,20 @@ Rows that run together (`lanes.py`) may end a statement differently: then the co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from itertools import repeat
+from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeAlias
 
 from ..diagnostics import GradcliError, Span, said
 from ..lang import program
-from . import attached, builtins, declarations, outcomes, own_functions, tapes, writing
+from . import attached, builtins, declarations, loops, outcomes, own_functions, tapes, writing
 from .apply import apply
-from .by_rows import RowRange
 from .changes import note
 from .compiler import Closure, Compiler
-from .divergence import MERGE, Alive, Exits, Split, divide
+from .divergence import MERGE, Split, alive_after, divide
 from .expressions import compile_condition, compile_expression, compile_value
 from .paths import compile_assigned, compile_result
-from .tape import ROOM, SEGMENT_RECORDS, Site
+from .tape import Site
 from .values import BREAK, CONTINUE, FRAME_HEAD, RESULT, RETURN, Variable, describe, read, show
 
 Completion: TypeAlias = "int | Split | None"
@@ -60,22 +59,16 @@ def compile_block(c: Compiler, body: tuple[program.Statement, ...]) -> Statement
     return block
 
 
-def _alive_after(c: Compiler, node: program.Statement) -> Alive:
-    """The slots that may be read after a statement; all of them in a frame whose names are seen from outside."""
-    liveness = c.liveness
-    return (lambda: None) if liveness is None else lambda: liveness.after(node)
-
-
 def compile_statement(c: Compiler, node: program.Statement) -> Statement:
     statement = _COMPILE[type(node)](c, node)
     if c.keeps_all:
         statement = _noted(statement, id(node))
     if c.settings.tracks:
         statement = _tracked(statement, node.span)
-    return _counted(statement, node.span) if c.counts else statement
+    return counted(statement, node.span) if c.counts else statement
 
 
-def _counted(statement: Statement, span: Span) -> Statement:
+def counted(statement: Statement, span: Span) -> Statement:
     def counted(frame: list[Any]) -> Completion:
         run = frame[0]
         run.steps += 1
@@ -87,13 +80,6 @@ def _counted(statement: Statement, span: Span) -> Statement:
         return statement(frame)
 
     return counted
-
-
-def _loop_body(c: Compiler, node: program.While | program.For) -> Statement:
-    """The body of a loop; an empty one counts as a step, or `while true { }` would never end."""
-    if c.counts and not node.body:
-        return _counted(lambda frame: None, node.span)
-    return compile_block(c, node.body)
 
 
 def _tracked(statement: Statement, span: Span) -> Statement:
@@ -189,7 +175,7 @@ def _augment(c: Compiler, node: program.Augment) -> Statement:
 def _if(c: Compiler, node: program.If) -> Statement:
     branches = [(compile_condition(c, condition), compile_block(c, body)) for condition, body in node.branches]
     otherwise = compile_block(c, node.otherwise)
-    site, alive = Site(MERGE, node.span), _alive_after(c, node)
+    site, alive = Site(MERGE, node.span), alive_after(c, node)
 
     def branch(frame: list[Any], first: int = 0) -> Completion:
         for condition, body in branches[first:] if first else branches:
@@ -197,110 +183,11 @@ def _if(c: Compiler, node: program.If) -> Statement:
             if holds is True:
                 return body(frame)
             if holds is not False:
-                after = branches.index((condition, body)) + 1
-                return divide(frame, holds, body, lambda frame: branch(frame, after), site, alive)
+                others = partial(branch, first=branches.index((condition, body)) + 1)
+                return divide(frame, holds, body, others, site, alive)
         return otherwise(frame)
 
     return branch
-
-
-def _while(c: Compiler, node: program.While) -> Statement:
-    condition, body = compile_condition(c, node.condition), _loop_body(c, node)
-    site, alive = Site(MERGE, node.span), _alive_after(c, node)
-
-    def step(frame: list[Any], item: Any) -> Completion:
-        holds = condition(frame)
-        if holds is True:
-            return body(frame)
-        return BREAK if holds is False else divide(frame, holds, body, _leave_loop, site, alive)
-
-    return _loop(lambda frame: repeat(None), step)
-
-
-def _leave_loop(frame: list[Any]) -> Completion:
-    return BREAK
-
-
-def _for(c: Compiler, node: program.For) -> Statement:
-    setter, body = compile_target(c, node.target), _loop_body(c, node)
-    sequence = _compile_sequence(c, node.iterable)
-    slot = node.target.slot if isinstance(node.target, program.NameTarget) else None
-    if slot is None or slot.cell or slot.index in c.declared:
-
-        def step(frame: list[Any], item: Any) -> Completion:
-            setter(frame, item)
-            return body(frame)
-
-        return _loop(sequence, step, _turns(c, node))
-    k = slot.index + FRAME_HEAD
-
-    def step_local(frame: list[Any], item: Any) -> Completion:
-        frame[k] = item
-        return body(frame)
-
-    return _loop(sequence, step_local, _turns(c, node))
-
-
-def _turns(c: Compiler, node: program.For) -> Callable[[RowRange, Step], Step]:
-    """How a `for` steps through a range that isn't equally long for all rows."""
-    site, alive = Site(MERGE, node.span), _alive_after(c, node)
-
-    def turns(items: RowRange, step: Step) -> Step:
-        def turn(frame: list[Any], item: Any) -> Completion:
-            holds = items.has(item)
-            if holds is True:
-                return step(frame, item)
-            return BREAK if holds is False else divide(frame, holds, lambda frame: step(frame, item), _leave_loop, site, alive)
-
-        return turn
-
-    return turns
-
-
-def _loop(sequence: Callable[[list[Any]], Iterable[Any]], step: Step, turns: Any = None) -> Statement:
-    """A loop: `step(frame, item)` for each item, up to one that breaks off or returns."""
-
-    def loop(frame: list[Any]) -> Completion:
-        trace = frame[0].trace
-        exits, staying = None, True
-        began = turn = trace.limit  # see Note [Turning over] in tape.py
-        items, go = sequence(frame), step
-        if type(items) is RowRange:
-            go = turns(items, step)
-        for item in items:
-            if trace.limit > turn or trace.number > trace.limit - ROOM:
-                trace.turn_over()
-            turn = trace.number + SEGMENT_RECORDS
-            completion = go(frame, item)
-            if completion is not None and completion != CONTINUE:
-                if type(completion) is Split:
-                    exits = exits or Exits(frame)
-                    staying = exits.stay(frame, completion)
-                    if staying:
-                        continue
-                    break
-                if exits is not None:
-                    return exits.rejoin(frame, completion, True)
-                if completion != BREAK:
-                    return completion
-                break
-        if exits is not None:
-            return exits.rejoin(frame, None, staying)
-        if trace.limit > began:
-            trace.turn_over()
-        return None
-
-    return loop
-
-
-def _compile_sequence(c: Compiler, node: program.Expression) -> Closure:
-    """What a `for` goes through; `range`, `zip` and `enumerate` as they come, without a list."""
-    if isinstance(node, program.Apply) and node.op.name in builtins.LAZY:
-        lazy, site = builtins.LAZY[node.op.name], Site(node.op, node.span)
-        operands = [compile_expression(c, o) for o in node.operands if o is not None]
-        return lambda frame: lazy(frame[0], site, [operand(frame) for operand in operands])
-    value, span = compile_value(c, node), node.span
-    return lambda frame: builtins.iterate(frame[0], value(frame), span)
 
 
 def _return(c: Compiler, node: program.Return) -> Statement:
@@ -396,8 +283,8 @@ _COMPILE: dict[type, Callable[[Compiler, Any], Statement]] = {
     program.Update: declarations.compile_update,
     program.Evaluate: _evaluate,
     program.If: _if,
-    program.While: _while,
-    program.For: _for,
+    program.While: loops.compile_while,
+    program.For: loops.compile_for,
     program.Break: lambda c, node: lambda frame: BREAK,
     program.Continue: lambda c, node: lambda frame: CONTINUE,
     program.Return: _return,

@@ -38,7 +38,7 @@ def write(run: Run, site: Site, array: Any, origin: Any, index: tuple[Any, ...],
         verify_index(run, primal(array), index, site.span)
         return apply(run, site, ((array, *origin), value), {"index": index})
     x = primal(value)
-    if Lanes in (type(array), type(x)) or (run.group is not None and any([type(i) is Lanes for i in index])):
+    if Lanes in (type(array), type(x)) or (run.group is not None and Lanes in map(type, index)):
         return _write_lanes(run, site, array, origin, index, value, alone)
     owned = alone and array.base is None and getattr(array.flags, "writeable", True)
     if not (type(x) in (float, int, bool, complex) or hasattr(x, "dtype")):

@@ -134,7 +134,8 @@ OPS = [
         lambda m, y, x, low, high: m.where(m.maximum(x, low) > high, 1.0, 0.0))),
     # Not by partials: the cotangent is selected, not multiplied by 0, so that inf and nan stay on the side they belong to.
     _op("where", "condition, a, b", "a where the condition holds, b elsewhere.", saves=("condition",), linear=True,
-        compute=lambda xp, condition, a, b: xp.where(xp.asarray(condition), a, b), rows=elementwise, result_shape=_where_shape, vjp=(
+        compute=lambda xp, condition, a, b: xp.where(xp.asarray(condition), a, b), rows=elementwise,
+        result_shape=_where_shape, vjp=(
         None,
         lambda m, g, y, condition, a, b: fit(m, m.where(condition, g, 0.0), a),
         lambda m, g, y, condition, a, b: fit(m, m.where(condition, 0.0, g), b))),

@@ -128,7 +128,8 @@ OPS = [
     _making("ones_like", "x", "Ones in the shape of x.", differentiable=False,
             compute=lambda xp, x, **run: xp.ones(*_form(xp, x)), rows=elementwise),
 
-    _casting("cast", "x; dtype", "x as another type of number, given by its name.", compute=_cast, rows=elementwise, aliases=("astype",),
+    _casting("cast", "x; dtype", "x as another type of number, given by its name.",
+        compute=_cast, rows=elementwise, aliases=("astype",),
              linear=True, vjp=(_cast_back,)),
     _casting("float32", "x", "x as a float of 32 bits.", compute=_to("float32"), rows=elementwise, linear=True,
              vjp=(_cast_back,)),

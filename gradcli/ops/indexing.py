@@ -42,7 +42,8 @@ def _strict_partial(m: Any, y: Any, g: Any, p: Any) -> Any:
 
 
 OPS = [
-    Op("getitem", "x; index", "The elements of x at an index.", category="shape", internal=True, compute=_getitem, rows=read_elements, linear=True,
+    Op("getitem", "x; index", "The elements of x at an index.", category="shape", internal=True,
+        compute=_getitem, rows=read_elements, linear=True,
        accumulate=lambda m, total, g, y, x, index: m.index_add(total, g, index=index, inplace=True)),
     Op("setitem", "x, value; index, inplace=false", "x with other elements at an index.", category="shape", internal=True,
        compute=_setitem, rows=write_elements(adds=False), linear=True, vjp=(

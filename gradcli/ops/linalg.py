@@ -318,9 +318,11 @@ def _diagonal_places(term: str, labels: str, sizes: dict[str, int]) -> list[int]
 
 
 OPS = [
-    _product("matmul", "a, b", "The matrix product; leading axes are batch axes.", infix="@", compute=_matmul, rows=matrix_product,
+    _product("matmul", "a, b", "The matrix product; leading axes are batch axes.", infix="@",
+        compute=_matmul, rows=matrix_product,
         result_shape=_matmul_shape, saves=("a", "b"), vjp=(_matmul_back_left, _matmul_back_right)),
-    _product("dot", "a, b", "The dot product, of the last axis of a and the last but one of b, as in NumPy.", compute=_dot, rows=matrix_product,
+    _product("dot", "a, b", "The dot product, of the last axis of a and the last but one of b, as in NumPy.",
+        compute=_dot, rows=matrix_product,
         aliases=("vdot",), result_shape=_dot_shape, saves=("a", "b"), vjp=(_dot_back_left, _dot_back_right)),
     _product("inner", "a, b", "The products summed along the last axis of both.", compute=_inner,
         result_shape=_inner_shape, saves=("a", "b"), vjp=(_inner_rule(left=True), _inner_rule(left=False))),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .rules import Shape, all_axes, broadcast_shape, one_axis, sizes, whole, wholes
+from .rules import Shape, all_axes, broadcast_shape, one_axis, sizes, wholes
 
 Rule = Callable[..., Any]
 
@@ -185,7 +185,7 @@ def read_elements(xp: Any, compute: Any, operands: Any, laned: Any, options: Any
 
 
 def _rank(index: tuple[Any, ...]) -> int:
-    return max(i.ndim for i in index if hasattr(i, "dtype"))
+    return max(int(i.ndim) for i in index if hasattr(i, "dtype"))
 
 
 def write_elements(adds: bool) -> Rule:
@@ -198,9 +198,10 @@ def write_elements(adds: bool) -> Rule:
         value = value if laned[1] or not getattr(value, "ndim", 0) else value[..., None]
         total = x if options.get("inplace") and laned[0] else x.copy()
         index, first = _whole_index(xp, options["index"], x.ndim - 1, n)
-        if first and getattr(value, "ndim", 0):
+        if first and hasattr(value, "reshape") and value.ndim:
             rank = total[index].ndim
-            value = xp.moveaxis(value.reshape(*(1 for _ in range(rank - value.ndim)), *value.shape), -1, _rank(index) - 1)
+            ones = [1] * (rank - value.ndim)
+            value = xp.moveaxis(value.reshape(*ones, *value.shape), -1, _rank(index) - 1)
         if not adds:
             total[index] = value
         elif all(not hasattr(i, "dtype") or i.ndim < 2 for i in index):

@@ -351,7 +351,8 @@ OPS = [
         compute=lambda xp, x, axis1, axis2: xp.swapaxes(x, one_axis(axis1, xp.shape(x)), one_axis(axis2, xp.shape(x))),
         rows=positive("axis1", "axis2"), vjp=(
         lambda m, g, y, x, axis1, axis2: m.swapaxes(g, axis1=axis1, axis2=axis2),)),
-    _op("moveaxis", "x; source, destination", "Axes moved to other places.", compute=_moveaxis, rows=positive("source", "destination"), vjp=(
+    _op("moveaxis", "x; source, destination", "Axes moved to other places.",
+        compute=_moveaxis, rows=positive("source", "destination"), vjp=(
         lambda m, g, y, x, source, destination: m.moveaxis(g, source=destination, destination=source),)),
     _op("expand_dims", "x; axis", "New axes of size 1.", compute=_expand_dims, vjp=(
         lambda m, g, y, x, axis: m.reshape(g, shape=x.shape),)),
@@ -363,13 +364,16 @@ OPS = [
     _op("broadcast_to", "x; shape", "x repeated to a shape that it broadcasts to.", compute=_broadcast_to, rows=broadcast,
         result_shape=lambda x, shape: sizes("broadcast_to", shape), vjp=(
         lambda m, g, y, x, shape: fit(m, g, x),)),
-    _op("sum_to", "x; shape", "x summed to a shape that broadcasts to its own.", internal=True, compute=_sum_to, rows=summed, vjp=(
+    _op("sum_to", "x; shape", "x summed to a shape that broadcasts to its own.", internal=True,
+        compute=_sum_to, rows=summed, vjp=(
         lambda m, g, y, x, shape: m.broadcast_to(g, shape=x.shape),)),
 
     # ---- joining, cutting, repeating -------------------------------------------------------------------------------
-    _op("concatenate", "*arrays; axis=0", "Arrays joined along an axis.", compute=_concatenate, rows=positive("axis"), aliases=("concat", "hstack"),
+    _op("concatenate", "*arrays; axis=0", "Arrays joined along an axis.",
+        compute=_concatenate, rows=positive("axis"), aliases=("concat", "hstack"),
         result_shape=_concatenate_shape, vjp=_concatenate_back),
-    _op("stack", "*arrays; axis=0", "Arrays joined along a new axis.", compute=_stack, rows=positive("axis", extra=1), aliases=("vstack",),
+    _op("stack", "*arrays; axis=0", "Arrays joined along a new axis.",
+        compute=_stack, rows=positive("axis", extra=1), aliases=("vstack",),
         result_shape=_stack_shape, vjp=_stack_back),
     _op("split", "x; sections, axis=0", "A list of parts: that many equal ones, or cut before the given positions.",
         compute=_split, rows=positive("axis"), aliases=("array_split",), vjp=(_split_back,)),

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 
-from gradcli.diagnostics import GradcliError, Source, Span
+from gradcli.diagnostics import Source, Span
 from gradcli.engine.apply import apply
 from gradcli.engine.backends import ieee
 from gradcli.engine.derivatives import gradients, ones_like
-from gradcli.engine.expressions import truth
 from gradcli.engine.lanes import Group, Lanes
 from gradcli.engine.run import Run, Settings
 from gradcli.engine.tape import Site, primal
