@@ -44,7 +44,7 @@ def apply(run: Run, site: Site, operands: tuple[Any, ...], options: Mapping[str,
     else:
         y = structural(run, site, primals, options)
     active = tuple([k for k, v in enumerate(values) if type(v) is tuple])
-    if not active:
+    if not active and not run.trace.keeps_constants:
         return List(y) if type(y) is list else y
     return _record(run.trace, site, values, primals, options, y, active)
 
@@ -77,9 +77,9 @@ def _record(
     inputs = [values[k] for k in active]
     site = site.on(active)
     if trace.keeps_all and not (op.differentiable and is_inexact(y)):
-        return trace.record(site, inputs, tuple(map(blank, primals)), options, blank(y), y)
+        return trace.record(site, inputs, tuple(primals), options, blank(y), y)
     reads = site.reads if site.reads is not None else _reads(site, len(primals))
-    saved = [p if k in reads else blank(p) for k, p in enumerate(primals)]
+    saved = primals if trace.keeps_all else [p if k in reads else blank(p) for k, p in enumerate(primals)]
     kept = y if "result" in reads else blank(y)
     if site.narrow:
         if not shape_of(y) and type(primal(primals[0])) is complex and type(primal(y)) is float:
@@ -113,7 +113,7 @@ def _record_parts(
 ) -> Any:
     """An op with several results: one record whose value is their list, and a record for each part of it."""
     reads = _reads(site.on(active), len(primals))
-    saved = tuple([p if k in reads else blank(p) for k, p in enumerate(primals)])
+    saved = tuple(primals if trace.keeps_all else [p if k in reads else blank(p) for k, p in enumerate(primals)])
     inputs = [values[k] for k in active]
     kept = y if "result" in reads else [blank(part) for part in y]
     whole = trace.record(site.on(active), inputs, saved, options, kept, y)

@@ -13,7 +13,7 @@ from ..lang import program
 from . import builtins, calls, indexing, modules, scalar_closures
 from .apply import apply
 from .backends import shape_of
-from .boxes import Dual
+from .boxes import Dual, up_to
 from .compiler import Closure, Compiler
 from .formulas import scalar_function
 from .fusion import fuse, plan
@@ -241,8 +241,10 @@ def compile_condition(c: Compiler, node: program.Expression) -> Callable[[list[A
 def truth(run: Any, value: Any, span: Any) -> bool:
     """The bool that a value stands for as a condition."""
     if type(value) is tuple or type(value) is Dual:
-        if isinstance(run.trace, KeepingTrace) and type(value) is tuple:
-            run.trace.conditions.append((value, span))
+        if isinstance(run.trace, KeepingTrace) and type(value := up_to(value, 0)) is tuple:
+            decided = run.trace.decide(value, span)
+            if decided is not None:
+                return decided
         value = primal(value)
     if type(value) is Lanes:
         first = value.array.ravel()[0].item()
