@@ -19,7 +19,7 @@ from .formulas import array_function, rule_reads, scalar_function
 from .lanes import Lanes, with_rows
 from .run import Run
 from .tape import Site, Trace, blank
-from .values import List, Variable, deeper, describe, show_shape
+from .values import List, Variable, deeper, describe, read, show_shape
 
 _SCALARS = frozenset((float, int, bool))
 _INTEGERS = frozenset((int, bool))
@@ -159,7 +159,7 @@ def to_array(run: Run, site: Site, value: List) -> Any:
 
 
 def plain_array(run: Run, value: List, fail: Callable[[str, str], Any]) -> Any:
-    """An untraced list as an array. `fail(message, help)` is called for a ragged list and for what isn't a number."""
+    """A list as an array without a history. `fail(message, help)` is called for a ragged list and for what isn't a number."""
     xp = run.backend.xp
     nested = _nested(value, fail)
     try:
@@ -178,8 +178,7 @@ def plain_array(run: Run, value: List, fail: Callable[[str, str], Any]) -> Any:
 def _nested(value: List, fail: Callable[[str, str], Any]) -> list[Any]:
     nested: list[Any] = []
     for item in value:
-        if type(item) is Variable:
-            item = primal(item.box)
+        item = primal(read(item))
         if type(item) is List:
             item = _nested(item, fail)
         elif not (type(item) in _SCALARS or type(item) is complex or hasattr(item, "dtype")):

@@ -92,6 +92,27 @@ _where = _on_arrays(lambda condition, a, b: sympy.Piecewise((a, condition), (b, 
 ALGEBRA = Algebra()
 
 
+# ---- cut off ---------------------------------------------------------------------------------------------------------
+
+
+class Detached(sympy.Function):  # type: ignore[misc]
+    """A form that counts as a constant for derivatives, as what `detach` gives, or was computed in a `pause`."""
+
+    nargs = 1
+
+    def _eval_is_extended_real(self) -> bool | None:
+        real: bool | None = self.args[0].is_extended_real
+        return real
+
+
+def attached(form: Any) -> Any:
+    """The form itself, with what is detached in it."""
+    return form.replace(Detached, lambda inner: inner) if form.has(Detached) else form
+
+
+detached = _on_arrays(lambda form: Detached(form) if form.free_symbols and not is_bool(form) else form)
+
+
 # ---- bools -----------------------------------------------------------------------------------------------------------
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import sympy
 
-from .algebra import array_of, as_number
+from .algebra import Detached, array_of, as_number, attached
 from .exact import binary
 
-_STEPS = (sympy.floor, sympy.ceiling, sympy.sign, sympy.Heaviside)  # flat wherever they have a derivative
+_STEPS = (sympy.floor, sympy.ceiling, sympy.sign, sympy.Heaviside, Detached)  # flat wherever they have a derivative
 
 
 def derivative(form: Any, symbol: Any) -> Any:
@@ -64,6 +64,7 @@ def each(function: Callable[..., Any], form: Any, *others: Any) -> Any:
 def evaluate(form: Any, point: Mapping[Any, Any], digits: int = 50) -> Any:
     """A scalar form at a point, to so many digits: a SymPy number, or a truth. Floats of the point count as the very floats
     that they are. nan where the form has no value there."""
+    form = attached(form)
     used = {symbol: binary(point[symbol]) for symbol in form.free_symbols}
     try:
         found = form.xreplace(used)

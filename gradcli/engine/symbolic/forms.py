@@ -31,12 +31,13 @@ from ..run import Run
 from ..tape import STRIDE, Segment, Site
 from ..values import List, Variable, read
 from ..windows import inputs_of
-from .algebra import NoFormError, array_of, as_number, counterpart
+from .algebra import NoFormError, array_of, as_number, counterpart, detached
 from .exact import exact
 from .traces import FormTrace
 
 PART = OPS["part"]
 MAX_FORM, MAX_TOTAL = 5_000, 50_000  # nodes in one form, and in all elements of a value
+MAX_NUMBER = 24  # nodes, or 64 bits each, of what has no symbol
 MAX_POWER = 1_000  # exponents that are worked out, and arguments of functions such as gamma
 _TAKES_BOOLS = frozenset(("where", "any", "all"))
 
@@ -135,7 +136,8 @@ class Forms:
             is_number = isinstance(value, (int, float, complex)) or hasattr(value, "dtype")
             return self.constant(value) if is_number else value
         self._read_up_to(value[1])
-        return self._known(value[1], value[0], self.trace.number)
+        form = self._known(value[1], value[0], self.trace.number)
+        return detached(form) if value[1] in self.trace.paused else form
 
     def _known(self, number: int, operand: Any, at: int) -> Any:
         """The form of an operand of the record `at` that has the number."""
@@ -190,9 +192,10 @@ class Forms:
         if site.op is PART:
             return self._forms[numbers[0]][options["index"]]
         if numbers and not operands:  # cut off by `detach`
-            return self._known(numbers[0], None, number)
+            return detached(self._known(numbers[0], None, number))
         for k, n in zip(site.operands, numbers, strict=True):
-            operands[k] = self._known(n, operands[k], number)
+            form = self._known(n, operands[k], number)
+            operands[k] = detached(form) if n in self.trace.paused and number not in self.trace.paused else form
         for k, operand in enumerate(operands):
             if k not in site.operands and operand is not None:
                 operands[k] = self.constant(operand)
@@ -207,8 +210,17 @@ class Forms:
         return form
 
     def _apply(self, site: Site, operands: list[Any], options: Mapping[str, Any], y: Any) -> Any:
-        op = site.op
         symbolic = any(_free(operand) for operand in operands)
+        form = self._applied(site, operands, options, y, symbolic)
+        if symbolic or isinstance(form, list):
+            return form
+        # A number keeps its exact form while that is short.
+        parts = form.flat if isinstance(form, np.ndarray) else [form]
+        fits = all(part not in (sympy.nan, sympy.zoo) and self.size(part) <= MAX_NUMBER for part in parts)
+        return form if fits else self.constant(y)
+
+    def _applied(self, site: Site, operands: list[Any], options: Mapping[str, Any], y: Any, symbolic: bool) -> Any:
+        op = site.op
         if not symbolic and (op.category == "random" or not _affordable(op, operands)):
             return self.constant(y)
         read = counterpart(op)
@@ -274,7 +286,8 @@ class Forms:
         """How many nodes a form has, written out."""
         known = self._sizes.get(form)
         if known is None:
-            known = self._sizes[form] = 1 + sum(map(self.size, form.args))
+            digits = max(form.p.bit_length(), form.q.bit_length()) // 64 if isinstance(form, sympy.Rational) else 0
+            known = self._sizes[form] = 1 + digits + sum(map(self.size, form.args))
         return known
 
     def _too_large(self, site: Site, segment: Segment, number: int) -> GradcliError:
