@@ -42,6 +42,7 @@ def apply(run: Run, site: Site, operands: tuple[Any, ...], options: Mapping[str,
     if op.elementwise:
         y = elementwise(run, site, primals)
     else:
+        options = options if not run.trace.keeps_all else _without_writing(options)
         y = structural(run, site, primals, options)
     active = tuple([k for k, v in enumerate(values) if type(v) is tuple])
     if not active and not run.trace.keeps_constants:
@@ -58,8 +59,14 @@ def _apply_at(run: Run, site: Site, values: list[Any], options: Mapping[str, Any
         return push(run, site, values, options, level)
     active = tuple([k for k, v in enumerate(values) if level_of(v) == level])
     below = [v[0] if k in active else v for k, v in enumerate(values)]
+    options = options if not boxed[2].trace.keeps_all else _without_writing(options)
     y = apply(run, site, tuple(below), options)
     return _record(boxed[2].trace, site, values, below, options, y.items if type(y) is List else y, active)
+
+
+def _without_writing(options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The options of an op that mustn't write into an operand, as its record keeps that."""
+    return {**options, "inplace": False} if options.get("inplace") else options
 
 
 def _record(

@@ -36,8 +36,8 @@ from .exact import exact
 from .traces import FormTrace
 
 PART = OPS["part"]
-MAX_FORM, MAX_TOTAL = 5_000, 50_000  # nodes in one form, and in all elements of a value
-MAX_NUMBER = 24  # nodes, or 64 bits each, of what has no symbol
+MAX_FORM, MAX_TOTAL = 5_000, 10_000  # nodes in one form, and in all elements of a value
+MAX_NUMBER = 24  # nodes, 64 bits each, of what has no symbol, and operations that it was made by
 MAX_POWER = 1_000  # exponents that are worked out, and arguments of functions such as gamma
 _TAKES_BOOLS = frozenset(("where", "any", "all"))
 
@@ -161,6 +161,9 @@ class Forms:
         while pending:
             n = pending.pop()
             if n < 0 or n in needed or n in self._forms:
+                continue
+            if self.trace.weights.get(n, 0) > MAX_NUMBER and not isinstance(self.trace.results[n], list):
+                self._forms[n] = self.constant(self.trace.results[n])
                 continue
             needed.add(n)
             pending.extend(self._inputs(n))
