@@ -302,6 +302,17 @@ _OTHER = {
         "(the position of the largest element, the derivative rule of a function), so its value here stands in its place.",
         "Look whether it holds where you mean to use it.",
     ),
+    "W341": Code(
+        "true along one path",
+        "Which path a program takes depends on its variables, and its paths can't be joined into one form: there are too many\n"
+        "of them, as in a loop that runs until something holds, or they give values of different shapes.",
+        "Look where the path of this point holds; `gradcli check` shows how far it is from another one.",
+    ),
+    "W342": Code(
+        "not simplified",
+        "SymPy's simplification took longer than --timeout, and was cut off; the form is right as it is.",
+        "Raise --timeout, or leave it: --no-simplify doesn't try.",
+    ),
     "W204": Code(
         "rows of a batch that mix",
         "`batch_jacobian` takes the first axis for a batch, whose rows have nothing to do with each other. Here they do, so\n"

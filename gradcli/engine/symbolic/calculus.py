@@ -41,6 +41,22 @@ def gradient(form: Any, symbols: Any, earlier: list[Any] | tuple[Any, ...] = ())
     return each(lambda *states: sympy.Add(*[_by(whole, state) for state in states]), symbols, *earlier)
 
 
+def gradients(form: Any, symbols: Any, earlier: list[Any] | tuple[Any, ...] = ()) -> Any:
+    """The gradient of each element of a form: its shape, and then that of the `symbols`."""
+    if not isinstance(form, np.ndarray):
+        return gradient(form, symbols, earlier)
+    rows = [gradient(item, symbols, earlier) for item in form.flat]
+    shape = getattr(symbols, "shape", ())
+    return array_of([item for row in rows for item in flat(row)], form.shape + shape)
+
+
+def flat(form: Any) -> list[Any]:
+    """The scalar forms in an array, list or dict."""
+    if isinstance(form, dict):
+        form = list(form.values())
+    return [item for part in form for item in flat(part)] if isinstance(form, (list, np.ndarray)) else [form]
+
+
 def _by(whole: Any, symbol: Any) -> Any:
     """By one element. One that is complex, a + I*b, has the gradient ∂/∂a + I*∂/∂b."""
     if isinstance(symbol, sympy.Symbol):
