@@ -22,7 +22,7 @@ from .formulas import array_function, rule_reads, scalar_function
 from .lanes import Lanes, narrow, with_rows
 from .run import Run
 from .tape import Site, Trace, blank
-from .values import List, Variable, deeper, describe, show_shape
+from .values import List, Variable, deeper, describe, read, show_shape
 
 _SCALARS = frozenset((float, int, bool))
 _INTEGERS = frozenset((int, bool))
@@ -45,9 +45,10 @@ def apply(run: Run, site: Site, operands: tuple[Any, ...], options: Mapping[str,
     if op.elementwise:
         y = elementwise(run, site, primals)
     else:
+        options = options if not run.trace.keeps_all else _without_writing(options)
         y = structural(run, site, primals, options)
     active = tuple([k for k, v in enumerate(values) if type(v) is tuple])
-    if not active:
+    if not active and not run.trace.keeps_constants:
         return List(y) if type(y) is list else y
     return _record(run.trace, site, values, primals, options, y, active)
 
@@ -61,8 +62,14 @@ def _apply_at(run: Run, site: Site, values: list[Any], options: Mapping[str, Any
         return push(run, site, values, options, level)
     active = tuple([k for k, v in enumerate(values) if level_of(v) == level])
     below = [v[0] if k in active else v for k, v in enumerate(values)]
+    options = options if not boxed[2].trace.keeps_all else _without_writing(options)
     y = apply(run, site, tuple(below), options)
     return _record(boxed[2].trace, site, values, below, options, y.items if type(y) is List else y, active)
+
+
+def _without_writing(options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The options of an op that mustn't write into an operand, as its record keeps that."""
+    return {**options, "inplace": False} if options.get("inplace") else options
 
 
 def _record(
@@ -80,9 +87,9 @@ def _record(
     inputs = [values[k] for k in active]
     site = site.on(active)
     if trace.keeps_all and not (op.differentiable and is_inexact(y)):
-        return trace.record(site, inputs, tuple(map(blank, primals)), options, blank(y), y)
+        return trace.record(site, inputs, tuple(primals), options, blank(y), y)
     reads = site.reads if site.reads is not None else _reads(site, len(primals))
-    saved = [p if k in reads else blank(p) for k, p in enumerate(primals)]
+    saved = primals if trace.keeps_all else [p if k in reads else blank(p) for k, p in enumerate(primals)]
     kept = y if "result" in reads else blank(y)
     if site.narrow:
         if not shape_of(y) and type(primal(primals[0])) is complex and type(primal(y)) is float:
@@ -116,7 +123,7 @@ def _record_parts(
 ) -> Any:
     """An op with several results: one record whose value is their list, and a record for each part of it."""
     reads = _reads(site.on(active), len(primals))
-    saved = tuple([p if k in reads else blank(p) for k, p in enumerate(primals)])
+    saved = tuple(primals if trace.keeps_all else [p if k in reads else blank(p) for k, p in enumerate(primals)])
     inputs = [values[k] for k in active]
     kept = y if "result" in reads else [blank(part) for part in y]
     whole = trace.record(site.on(active), inputs, saved, options, kept, y)
@@ -162,7 +169,7 @@ def to_array(run: Run, site: Site, value: List) -> Any:
 
 
 def plain_array(run: Run, value: List, fail: Callable[[str, str], Any]) -> Any:
-    """An untraced list as an array. `fail(message, help)` is called for a ragged list and for what isn't a number."""
+    """A list as an array without a history. `fail(message, help)` is called for a ragged list and for what isn't a number."""
     xp = run.backend.xp
     nested = _nested(value, fail)
     try:
@@ -181,8 +188,7 @@ def plain_array(run: Run, value: List, fail: Callable[[str, str], Any]) -> Any:
 def _nested(value: List, fail: Callable[[str, str], Any]) -> list[Any]:
     nested: list[Any] = []
     for item in value:
-        if type(item) is Variable:
-            item = primal(item.box)
+        item = primal(read(item))
         if type(item) is List:
             item = _nested(item, fail)
         elif not (type(item) in _SCALARS or type(item) is complex or hasattr(item, "dtype")):

@@ -14,7 +14,7 @@ from ..lang import program
 from . import builtins, calls, indexing, modules, scalar_closures
 from .apply import apply
 from .backends import shape_of
-from .boxes import Dual
+from .boxes import Dual, up_to
 from .by_rows import agreed, joint
 from .compiler import Closure, Compiler
 from .divergence import MERGE, choose
@@ -245,8 +245,10 @@ def compile_condition(c: Compiler, node: program.Expression) -> Closure:
 def truth(run: Any, value: Any, span: Any) -> Any:
     """The bool that a value stands for as a condition; lanes of them where it differs between the rows that run."""
     if type(value) is tuple or type(value) is Dual:
-        if isinstance(run.trace, KeepingTrace) and type(value) is tuple:
-            run.trace.conditions.append((value, span))
+        if isinstance(run.trace, KeepingTrace) and type(value := up_to(value, 0)) is tuple:
+            decided = run.trace.decide(value, span)
+            if decided is not None:
+                return decided
         value = primal(value)
     if type(value) is Lanes:
         return _truths(run, value, span)

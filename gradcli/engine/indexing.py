@@ -120,7 +120,7 @@ def compile_index(c: Compiler, node: program.Index) -> Closure:
     container, items = compile_expression(c, node.object), compile_items(c, node.items)
     site = Site(GETITEM, node.span)
     active = site.on((0,))
-    on_host = c.settings.device == "cpu"
+    on_host = c.settings.device == "cpu" and not c.keeps_all
     saved: tuple[Blank] = (Blank((), None),)  # of the array read last: a loop reads the same one again and again
 
     def getitem(frame: list[Any]) -> Any:

@@ -37,6 +37,11 @@ class KeepingTrace(Trace):
             self.active.add(traced[1])
         return traced
 
+    def decide(self, condition: Traced, span: Span) -> bool | None:
+        """Notes what decides a path; a kind of this trace may tell which way to go, whatever the condition's value."""
+        self.conditions.append((condition, span))
+        return None
+
     def _resume(self) -> None:
         pass  # a pause doesn't stop this trace
 

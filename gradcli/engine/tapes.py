@@ -15,6 +15,7 @@ from .batches import batch_jacobian
 from .compiler import Compiler
 from .derivatives import grad
 from .jacobians import jacobian
+from .keeping import KeepingTrace
 from .run import Run
 from .tape import Site, primal
 from .values import FRAME_HEAD, Cell, Instance, List, Tape, Variable, describe, is_number, read
@@ -127,6 +128,8 @@ def watch(run: Run, window: Window, value: Any, span: Any) -> None:
         for item in value.values() if type(value) is dict else value:
             watch(run, window, item, span)
     elif type(value) is tuple:
+        if isinstance(window.trace, KeepingTrace):
+            window.trace.active.add(value[1])  # even a constant
         window.add(value[1])
     elif type(value) is Variable:
         known = value.number != 0

@@ -16,7 +16,7 @@ from .indexing import GETITEM, compile_items, dict_item, fail_index, list_item, 
 from .lanes import Lanes
 from .modules import refuse_assignment
 from .run import Run
-from .tape import Blank, Site
+from .tape import Blank, Site, blank
 from .values import FRAME_HEAD, UNSET, Instance, List, Variable, describe, read, show_shape
 
 SETITEM = OPS["setitem"]
@@ -40,7 +40,8 @@ def write(run: Run, site: Site, array: Any, origin: Any, index: tuple[Any, ...],
     x = primal(value)
     if Lanes in (type(array), type(x)) or (run.group is not None and Lanes in map(type, index)):
         return _write_lanes(run, site, array, origin, index, value, alone)
-    owned = alone and array.base is None and getattr(array.flags, "writeable", True)
+    keeps_all = run.trace.keeps_all  # the array as it was, too
+    owned = alone and array.base is None and getattr(array.flags, "writeable", True) and not keeps_all
     if not (type(x) in (float, int, bool, complex) or hasattr(x, "dtype")):
         run.fail("E301", f"an element of an array can't be {describe(x)}", site.span, help="arrays hold numbers only")
     kind = dtype_name(x)
@@ -71,7 +72,8 @@ def write(run: Run, site: Site, array: Any, origin: Any, index: tuple[Any, ...],
         return y
     inputs = [(None, *origin) if k == 0 else value for k in active]
     kept = Blank(y.shape, y.dtype)
-    return run.trace.record(site.on(active), inputs, (kept, x if not shape_of(x) else Blank(x.shape, x.dtype)), index, kept, y)
+    saved = (array, x) if keeps_all else (kept, blank(x))
+    return run.trace.record(site.on(active), inputs, saved, index, kept, y)
 
 
 def _write_lanes(run: Run, site: Site, array: Any, origin: Any, index: tuple[Any, ...], value: Any, alone: bool) -> Any:

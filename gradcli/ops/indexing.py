@@ -56,9 +56,11 @@ OPS = [
     Op("part", "x; index", "One result of an op that has several.", category="shape", internal=True,
        compute=lambda xp, x, index: x[index], jvp=lambda m, t, y, x, index: t[0][index]),
     Op("strict_mul", "g, p", "The product of a cotangent and a partial: exactly 0 where the cotangent is.",
+       symbolic=lambda s, g, p: g * p,
        category="arithmetic", internal=True, forward=lambda m, g, p: m.where(g == 0, 0.0, g * p),
        partials=(_strict_partial, lambda m, y, g, p: g)),
-    Op("tangent_mul", "t, p", "The product of a tangent and a partial: exactly 0 where either is.", category="arithmetic",
+    Op("tangent_mul", "t, p", "The product of a tangent and a partial: exactly 0 where either is.",
+       symbolic=lambda s, t, p: t * p, category="arithmetic",
        internal=True, forward=lambda m, t, p: m.where(t == 0, 0.0, m.where(p == 0, 0.0, t * p)),
        partials=(_strict_partial, lambda m, y, t, p: m.where(m.isfinite(t), t, m.where(p == 0, 0.0, t)))),
 ]  # fmt: skip

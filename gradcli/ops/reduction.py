@@ -72,6 +72,12 @@ def _deviation(m: Any, x: Any, axis: Any, ddof: Any) -> Any:
     return (x - m.mean(x, axis=axis, keepdims=True)) * ratio(1.0, _count(x.shape, axis) - ddof)
 
 
+def _var_form(s: Any, x: Any, axis: Any, ddof: Any, keepdims: bool) -> Any:
+    axes = all_axes(axis, x.shape)
+    apart = x - x.mean(axis=axes, keepdims=True)
+    return (apart**2).sum(axis=axes, keepdims=bool(keepdims)) / (_count(x.shape, axis) - ddof)
+
+
 def _var_slope(m: Any, y: Any, x: Any, axis: Any, ddof: Any, keepdims: bool) -> Any:
     return 2.0 * _deviation(m, x, axis, ddof)
 
@@ -107,6 +113,15 @@ def _extreme_back(m: Any, g: Any, y: Any, x: Any, axis: Any, keepdims: bool) -> 
 def _extreme_forward(m: Any, t: Any, y: Any, x: Any, axis: Any, keepdims: bool) -> Any:
     chosen, ties = _chosen(m, y, x, axis, keepdims)
     return m.sum(m.where(chosen, t[0], 0.0), axis=axis, keepdims=keepdims) / ties
+
+
+def _reduced_form(name: str) -> Any:
+    """The form of a reduction by a function of two: `Max`, `Or`."""
+
+    def form(s: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+        return s.reduced(name, x, all_axes(axis, x.shape), bool(keepdims))
+
+    return form
 
 
 def _position(name: str) -> Any:
@@ -261,6 +276,15 @@ def _norm(xp: Any, x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     return xp.sqrt(total) if p == 2 else total ** (1 / p)
 
 
+def _norm_form(s: Any, x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
+    p, axes, sizes = _order(ord), all_axes(axis, x.shape), s.Abs(x)
+    if math.isinf(p):
+        return s.reduced("Max" if p > 0 else "Min", sizes, axes, bool(keepdims))
+    p = int(p) if p == int(p) else s.Rational(str(p))
+    total = (sizes**p).sum(axis=axes, keepdims=bool(keepdims))
+    return s.sqrt(total) if p == 2 else total ** (s.Integer(1) / p)
+
+
 def _direction(m: Any, x: Any) -> Any:
     return conj(m, m.sign(conj(m, x)))
 
@@ -297,19 +321,23 @@ OPS = [
         vjp=(_mean_back,)),
     _op("var", "x; axis=none, ddof=0, keepdims=false", "The variance, divided by n - ddof.",
         compute=_moment("var"), rows=over_axes,
-        saves=("x",), **by_slope(_var_slope)),
+        saves=("x",), **by_slope(_var_slope), symbolic=_var_form),
     _op("std", "x; axis=none, ddof=0, keepdims=false", "The standard deviation, by n - ddof.",
         compute=_moment("std"), rows=over_axes,
-        saves=("x", "result"), note="derivative 0 for a constant", **by_slope(_std_slope)),
+        saves=("x", "result"), note="derivative 0 for a constant", **by_slope(_std_slope),
+        symbolic=lambda s, x, **options: s.sqrt(_var_form(s, x, **options))),
     _op("norm", "x; ord=2, axis=none, keepdims=false", "The vector norm of the elements along the axes, without overflow.",
-        compute=_norm, rows=over_axes, saves=("x", "result"), note="derivative 0 at the zero vector", vjp=(_norm_back,),
+        compute=_norm, rows=over_axes, saves=("x", "result"), symbolic=_norm_form,
+        note="derivative 0 at the zero vector", vjp=(_norm_back,),
         jvp=_norm_forward),
 
     # ---- extremes --------------------------------------------------------------------------------------------------
-    _op("min", "x; *, axis=none, keepdims=false", "The smallest element.", compute=_extreme("min"), rows=over_axes,
+    _op("min", "x; *, axis=none, keepdims=false", "The smallest element.",
+        compute=_extreme("min"), rows=over_axes, symbolic=_reduced_form("Min"),
         aliases=("amin", "nanmin"), saves=("x", "result"), note="ties share the derivative equally", vjp=(_extreme_back,),
         jvp=_extreme_forward, hint="the smaller of two values is `minimum(a, b)`"),
-    _op("max", "x; *, axis=none, keepdims=false", "The largest element.", compute=_extreme("max"), rows=over_axes,
+    _op("max", "x; *, axis=none, keepdims=false", "The largest element.",
+        compute=_extreme("max"), rows=over_axes, symbolic=_reduced_form("Max"),
         aliases=("amax", "nanmax"), saves=("x", "result"), note="ties share the derivative equally", vjp=(_extreme_back,),
         jvp=_extreme_forward, hint="the larger of two values is `maximum(a, b)`"),
     _op("median", _OVER, "The middle element, or the mean of the two middle ones.", compute=_extreme("median"), rows=over_axes,
@@ -325,9 +353,11 @@ OPS = [
         compute=_position("argmax"), rows=along_axis,
         differentiable=False),
     _op("any", _OVER, "Whether some element is true.",
-        compute=_along("any"), rows=over_axes, differentiable=False, aliases=("some",)),
+        compute=_along("any"), rows=over_axes, differentiable=False, aliases=("some",),
+        symbolic=_reduced_form("Or")),
     _op("all", _OVER, "Whether every element is true.",
-        compute=_along("all"), rows=over_axes, differentiable=False, aliases=("every",)),
+        compute=_along("all"), rows=over_axes, differentiable=False, aliases=("every",),
+        symbolic=_reduced_form("And")),
     _op("count_nonzero", _OVER, "How many elements are not 0.", compute=_count_nonzero, rows=over_axes, differentiable=False),
 
     # ---- products and running values -------------------------------------------------------------------------------

@@ -73,7 +73,7 @@ def evaluate(node: program.Program, inputs: Mapping[str, Any], options: Options,
             variables = named_variables(run, node, frame)
             if not options.ignore_extra:
                 _verify_used(node, run, variables)
-            answer = _Answer(node, run, frame, variables, options)
+            answer = Answer(node, run, frame, variables, options)
             with collector_paused(), ieee(), deep_stack():  # a rule of the program is a call like any other
                 answer.compute(forward)
         except GradcliError as error:
@@ -186,7 +186,7 @@ def _collect(evaluation: Evaluation, run: Run) -> None:
 # ---- what was asked for ----------------------------------------------------------------------------------------------
 
 
-class _Answer:
+class Answer:
     """The targets and sources of a run, and the derivatives of the ones by the others."""
 
     def __init__(
@@ -269,7 +269,7 @@ class _Answer:
 
         def values(run: Run, frame: list[Any]) -> dict[str, Any]:
             variables = named_variables(run, self.node, frame)
-            return _Answer(self.node, run, frame, variables, self.options.with_changes(of=tuple(self.targets))).targets
+            return Answer(self.node, run, frame, variables, self.options.with_changes(of=tuple(self.targets))).targets
 
         found = forward.gradients(self.run, self.targets, self.sources, values)
         return {of: [((by,), g) for by, g in row.items()] for of, row in found.items()}
@@ -356,14 +356,14 @@ def _with_reason(
 
 
 def _explain(
-    node: program.Program, inputs: Mapping[str, Any], options: Options, answer: _Answer, in_program: bool
+    node: program.Program, inputs: Mapping[str, Any], options: Options, answer: Answer, in_program: bool
 ) -> list[Diagnostic]:
     """The reasons of missing gradients, from a second run that keeps everything."""
     run = _keeping_run(inputs, options)
     try:
         frame = execute(compile_program(run.settings, node, keeps_all=True), run)
         with collector_paused(), ieee(), deep_stack():
-            again = _Answer(node, run, frame, named_variables(run, node, frame), options)
+            again = Answer(node, run, frame, named_variables(run, node, frame), options)
             return _reasons(node, run, answer, again, in_program)
     except GradcliError:
         unsaid = "the program is too long to say why"
@@ -371,7 +371,7 @@ def _explain(
         return [Diagnostic("W201", message, help=unsaid, reason="unknown") for message in pairs]
 
 
-def _reasons(node: program.Program, run: Run, answer: _Answer, again: _Answer, in_program: bool) -> list[Diagnostic]:
+def _reasons(node: program.Program, run: Run, answer: Answer, again: Answer, in_program: bool) -> list[Diagnostic]:
     """A warning for each gradient that is missing in `answer`, from the values of the second run in `again`."""
     found: list[Diagnostic] = []
     for asked in chain.from_iterable(run.unconnected.values()) if in_program else []:
