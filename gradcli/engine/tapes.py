@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NoReturn, TypeAlias
+from weakref import WeakSet
 
 from ..diagnostics import Span, did_you_mean
 from ..lang import program
@@ -59,10 +60,10 @@ def compile_tape(c: Compiler, node: program.Tape) -> Statement:
 
 def _unwatch(run: Run, window: Window) -> None:
     """Ends a window's watch: its variables are leaves no longer, unless another window watches them."""
-    for variable in window.watched:
+    for variable in window.watched or ():
         variable.watchers -= 1
         variable.attach(run)
-    window.watched.clear()
+    window.watched = None
 
 
 def compile_pause(c: Compiler, node: program.Pause) -> Statement:
@@ -133,9 +134,12 @@ def watch(run: Run, window: Window, value: Any, span: Any) -> None:
         window.add(value[1])
     elif type(value) is Variable:
         known = value.number != 0
-        value.watchers += 1
-        value.attach(run)
-        window.watched.append(value)
+        if window.watched is None:
+            window.watched = WeakSet()
+        if value not in window.watched:
+            window.watched.add(value)
+            value.watchers += 1
+            value.attach(run)
         if value.number:
             window.add(value.number, new=not known)
     else:
