@@ -15,6 +15,7 @@ lang        what a program means: text to syntax tree to resolved program, and e
 ops         what functions exist: one table, one entry a function, with its derivative
 library     layers, losses and optimizers in the language itself: `import nn` reads nn.tg
 diagnostics what errors and warnings are made of, and how one is drawn; codes.py explains each
+extension   `gradcli.register`: functions of other packages join the table
 frozen      records that are cheap to define, for the trees; collector.py pauses the garbage collector around large ones
 
 The engine, from a program to its gradients: `evaluator` compiles it and runs it, with a case for each node in
@@ -46,6 +47,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from .api import Program, load
     from .diagnostics import Diagnostic, GradcliError
+    from .extension import register, unregister
     from .tasks.evaluation import Evaluation
 
 _HOMES = {
@@ -54,8 +56,10 @@ _HOMES = {
     "GradcliError": "diagnostics",
     "Program": "api",
     "load": "api",
+    "register": "extension",
+    "unregister": "extension",
 }
-__all__ = ["Diagnostic", "Evaluation", "GradcliError", "Program", "__version__", "load"]
+__all__ = ["Diagnostic", "Evaluation", "GradcliError", "Program", "__version__", "load", "register", "unregister"]
 
 
 def __getattr__(name: str) -> Any:
