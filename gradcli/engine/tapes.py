@@ -53,12 +53,12 @@ def compile_tape(c: Compiler, node: program.Tape) -> Statement:
         finally:
             run.trace.close(window)
             if window.watched:
-                _unwatch(run, window)
+                unwatch(run, window)
 
     return run_tape
 
 
-def _unwatch(run: Run, window: Window) -> None:
+def unwatch(run: Run, window: Window) -> None:
     """Ends a window's watch: its variables are leaves no longer, unless another window watches them."""
     for variable in window.watched or ():
         variable.watchers -= 1
@@ -199,7 +199,7 @@ def _watched_variables(run: Run, window: Window, site: Site, operands: list[Any]
 
 
 def _reset(run: Run, window: Window, site: Site, operands: list[Any], options: dict[str, Any]) -> None:
-    _unwatch(run, window)
+    unwatch(run, window)
     window.reset()
 
 
