@@ -66,18 +66,9 @@ _HOMES = {
     "unregister": "extension",
 }
 __all__ = [
-    "Diagnostic",
-    "Evaluation",
-    "GradcliError",
-    "Program",
-    "Tape",
-    "Value",
-    "Variable",
-    "__version__",
-    "load",
-    "register",
-    "unregister",
-]
+    "Diagnostic", "Evaluation", "GradcliError", "Program", "Tape", "Value", "Variable", "__version__",
+    "load", "register", "unregister",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

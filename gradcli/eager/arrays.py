@@ -162,6 +162,9 @@ class Value(Array):
     def _box(self) -> Any:
         return self._traced
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Value stands on its thread's trace; what can be copied and pickled is its `.value`")
+
     def __repr__(self) -> str:
         return f"Value({primal(self._traced)!r})"
 
@@ -178,9 +181,7 @@ class Variable(Array):
     __slots__ = ("__weakref__", "_inner")
 
     def __init__(self, value: Any, name: str = "variable", trainable: bool = True) -> None:
-        state = state_of(value)
-        if trainable and dtype_name(state) in ("int64", "bool"):
-            state = cast(session.run, state, "float64")
+        state = as_float(state_of(value)) if trainable else state_of(value)
         self._inner = values.Variable(name, "var" if trainable else "frozen", NOWHERE, state)
         self._inner.attach(session.run)
         session.variables[self._inner] = self
@@ -226,6 +227,9 @@ class Variable(Array):
     def __itruediv__(self, other: Any) -> Variable:
         self.assign(self.value / _plain(other))
         return self
+
+    def __reduce__(self) -> Any:
+        return Variable, (self.value, self.name, self.trainable)
 
     def __repr__(self) -> str:
         return f"Variable({self._inner.state!r}, name={self.name!r})"
@@ -286,6 +290,11 @@ def _plain(value: Any) -> Any:
     if type(inner) is List:
         return plain_array(session.run, inner, lambda message, help: fail("E302", message, help))
     return inner
+
+
+def as_float(state: Any) -> Any:
+    """What is differentiated: ints become floats."""
+    return cast(session.run, state, "float64") if dtype_name(state) in ("int64", "bool") else state
 
 
 def state_of(value: Any) -> Any:

@@ -15,7 +15,7 @@ from ..engine.tapes import call as ask
 from ..engine.tapes import unwatch, watch
 from ..engine.values import describe, leaves, read
 from ..engine.windows import Window
-from .arrays import NOWHERE, Array, Variable, fail, inward, outward, session, state_of
+from .arrays import NOWHERE, Array, Variable, as_float, fail, inward, outward, session, state_of
 
 
 class Tape:
@@ -32,14 +32,17 @@ class Tape:
     asked of the outer one.
     """
 
-    __slots__ = ("_window",)
+    __slots__ = ("_entered", "_window")
 
     def __init__(self, *, persistent: bool = False, watch_variables: bool = True) -> None:
         self._window = Window(session.run.trace, "", watch_variables, persistent)
+        self._entered = False
 
     def __enter__(self) -> Tape:
-        if self._window.ranges or self._window.recording:
-            fail("E308", "this tape has been recording already", "make another one: `with gradcli.Tape() as t:`")
+        self._verify_thread()
+        if self._entered:
+            fail("E308", "this tape has been opened before", "make another one: `with gradcli.Tape() as t:`")
+        self._entered = True
         self._window.trace.open(self._window)
         return self
 
@@ -48,11 +51,11 @@ class Tape:
         unwatch(session.run, self._window)
 
     def watch(self, value: Any) -> Any:
-        """Makes a number, an array or a list of numbers a source of derivatives: returns it as a `Value` to compute with.
-        A variable, and what a tape recorded, is returned as it is."""
+        """Makes a number, an array or a list of numbers a source of derivatives: returns it as a `Value` to compute with,
+        of floats. A variable, and what a tape recorded, is watched and returned as it is."""
         inner = inward(value)
         if not isinstance(value, Array):
-            inner = values.Variable("value", "watched", NOWHERE, state_of(value))
+            inner = values.Variable("value", "watched", NOWHERE, as_float(state_of(value)))
         watch(session.run, self._window, inner, NOWHERE)
         return value if isinstance(value, Array) else outward(read(inner))
 
@@ -76,6 +79,7 @@ class Tape:
 
     def _ask(self, name: str, target: Any, sources: Any, **options: Any) -> Any:
         run, window = session.run, self._window
+        self._verify_thread()
         asked = inward(sources)
         for source in leaves(asked):
             if type(source) is not tuple and type(source) is not values.Variable:
@@ -91,6 +95,10 @@ class Tape:
             run.once = False
             run.unconnected.clear()
             run.diagnostics.clear()
+
+    def _verify_thread(self) -> None:
+        if self._window.trace is not session.run.trace:
+            fail("E314", "this tape belongs to another thread", "each thread opens tapes of its own")
 
     @contextmanager
     def stop_recording(self) -> Iterator[None]:
