@@ -130,7 +130,7 @@ def test_tapes_watch_what_they_are_told_to() -> None:
     assert t.watched_variables()[1] is s
     with Tape(watch_variables=False) as t:
         y = x * s
-        assert type(y) is float
+    assert t.gradient(y, x) is None
 
 
 def test_a_training_loop() -> None:
