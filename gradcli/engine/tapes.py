@@ -130,7 +130,7 @@ def watch(run: Run, window: Window, value: Any, span: Any) -> None:
             watch(run, window, item, span)
     elif type(value) is tuple:
         if isinstance(window.trace, KeepingTrace):
-            window.trace.active.add(value[1])  # even a constant
+            window.trace.begin_at(value[1])
         window.add(value[1])
     elif type(value) is Variable:
         known = value.number != 0
