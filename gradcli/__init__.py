@@ -15,6 +15,8 @@ lang        what a program means: text to syntax tree to resolved program, and e
 ops         what functions exist: one table, one entry a function, with its derivative
 library     layers, losses and optimizers in the language itself: `import nn` reads nn.tg
 diagnostics what errors and warnings are made of, and how one is drawn; codes.py explains each
+eager       the engine without the language: `gradcli.Tape`, and the values that it records; numpy.py has their functions
+extension   `gradcli.register`: functions of other packages join the table
 frozen      records that are cheap to define, for the trees; collector.py pauses the garbage collector around large ones
 
 The engine, from a program to its gradients: `evaluator` compiles it and runs it, with a case for each node in
@@ -46,6 +48,9 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from .api import Program, load
     from .diagnostics import Diagnostic, GradcliError
+    from .eager.arrays import Value, Variable
+    from .eager.tape import Tape
+    from .extension import register, unregister
     from .tasks.evaluation import Evaluation
 
 _HOMES = {
@@ -53,9 +58,17 @@ _HOMES = {
     "Evaluation": "tasks.evaluation",
     "GradcliError": "diagnostics",
     "Program": "api",
+    "Tape": "eager.tape",
+    "Value": "eager.arrays",
+    "Variable": "eager.arrays",
     "load": "api",
+    "register": "extension",
+    "unregister": "extension",
 }
-__all__ = ["Diagnostic", "Evaluation", "GradcliError", "Program", "__version__", "load"]
+__all__ = [
+    "Diagnostic", "Evaluation", "GradcliError", "Program", "Tape", "Value", "Variable", "__version__",
+    "load", "register", "unregister",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

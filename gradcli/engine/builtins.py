@@ -187,7 +187,3 @@ _HISTORY_ONLY = frozenset(("detach", "stop_gradient"))
 def asks_of_values(op: Op) -> bool:
     """Whether an op asks for a derivative of values that have been computed, which needs a trace."""
     return op.category == "derivatives" and not op.transforms and op.name not in _HISTORY_ONLY
-
-
-def public_names() -> list[str]:
-    return [name for name, op in OPS.items() if not op.internal]

@@ -137,6 +137,9 @@ def _structural(
     op = site.op
     if not all(op.moves_with(k) for k in active):
         run.fail("E317", f"`{op.name}` has no gradient registered", site.span, help="use it on a detached value")
+    if op.jvp is None and not (op.linear or op.multilinear):
+        help = 'it was registered without `jvp`; reverse mode has a rule (`mode = "reverse"`)'
+        run.fail("E317", f"forward mode can't differentiate `{op.name}`", site.span, help=help)
     options = {"index": options} if type(options) is tuple else options
     parts = y.items if type(y) is List else [y]
     given = [tangents[k] for k in active]

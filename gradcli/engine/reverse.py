@@ -66,6 +66,8 @@ def sweep(
         marked = dependents(segments, wanted, {target[1] for target, _ in seeds})
     if marked is not None and isinstance(trace, KeepingTrace):
         marked &= trace.active
+        marked -= trace.watched_constants - wanted
+        outside = outside | (trace.watched_constants & wanted)
     pass_ = (RecordedSweep if recorded else Sweep)(run, wanted, marked, outside)
     pass_.bodies = bodies
     found = _pass(segments, seeds, pass_)

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 from ..ops import OPS
 from ..ops.formula import Formula
 from .apply import apply
 from .backends import Backend, dtype_name, shape_of
-from .formulas import array_function, tangent_product
+from .formulas import array_function, per_op, tangent_product
 from .run import Run
 from .tape import Site, primal
 from .values import List
@@ -142,7 +142,7 @@ class ArrayLanguage:
         return call
 
 
-@cache
+@per_op
 def array_language(backend: Backend, dtype: str) -> ArrayLanguage:
     return ArrayLanguage(backend, dtype)
 
