@@ -374,9 +374,10 @@ def _explain(
 def _reasons(node: program.Program, run: Run, answer: _Answer, again: _Answer, in_program: bool) -> list[Diagnostic]:
     """A warning for each gradient that is missing in `answer`, from the values of the second run in `again`."""
     found: list[Diagnostic] = []
+    why = reasons.Reasons(run, node)
     for asked in chain.from_iterable(run.unconnected.values()) if in_program else []:
         name = asked.source.name if type(asked.source) is Variable else ""
-        found.append(reasons.explain(run, node, asked.target, "", asked.source, name, asked.span, asked.window))
+        found.append(why.explain(asked.target, "", asked.source, name, asked.span, asked.window))
     for of, by in answer.missing:
         target, source = again.targets.get(of), again.sources[by]
         if again.is_replaced(by):
@@ -384,5 +385,5 @@ def _reasons(node: program.Program, run: Run, answer: _Answer, again: _Answer, i
             message = f"no gradient of `{of}` with respect to `{by}`: {reason.text}"
             found.append(Diagnostic("W203", message, reason.span, "", reason.help, reason.code))
         else:
-            found.append(reasons.explain(run, node, target, of, source, by, None, run.trace.main))
+            found.append(why.explain(target, of, source, by, None, run.trace.main))
     return list(dict.fromkeys(found))
