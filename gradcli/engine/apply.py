@@ -16,6 +16,7 @@ from . import scalars
 from .backends import CPU, INT_MAX, broadcast_shapes, checked_int, count, dtype_name, is_inexact, is_scalar, shape_of
 from .boxes import UNBOXED, Dual, level_of, primal
 from .formulas import array_function, rule_reads, scalar_function
+from .keeping import KeepingTrace
 from .lanes import Lanes, with_rows
 from .run import Run
 from .tape import Site, Trace, blank
@@ -45,7 +46,8 @@ def apply(run: Run, site: Site, operands: tuple[Any, ...], options: Mapping[str,
         y = structural(run, site, primals, options)
     active = tuple([k for k, v in enumerate(values) if type(v) is tuple])
     if not active:
-        return List(y) if type(y) is list else y
+        y = List(y) if type(y) is list else y
+        return run.trace.witness(run.backend, site, primals, options, y) if isinstance(run.trace, KeepingTrace) else y
     return _record(run.trace, site, values, primals, options, y, active)
 
 
@@ -76,9 +78,11 @@ def _record(
         return y
     inputs = [values[k] for k in active]
     site = site.on(active)
-    if trace.keeps_all and not (op.differentiable and is_inexact(y)):
+    if isinstance(trace, KeepingTrace) and not (op.differentiable and is_inexact(y)):
         return trace.record(site, inputs, tuple(map(blank, primals)), options, blank(y), y)
     reads = site.reads if site.reads is not None else _reads(site, len(primals))
+    if isinstance(trace, KeepingTrace):
+        reads = trace.saved(op, reads, len(primals), y)
     saved = [p if k in reads else blank(p) for k, p in enumerate(primals)]
     kept = y if "result" in reads else blank(y)
     if site.narrow:
@@ -113,6 +117,8 @@ def _record_parts(
 ) -> Any:
     """An op with several results: one record whose value is their list, and a record for each part of it."""
     reads = _reads(site.on(active), len(primals))
+    if isinstance(trace, KeepingTrace):
+        reads = trace.saved(site.op, reads, len(primals), y[0])
     saved = tuple([p if k in reads else blank(p) for k, p in enumerate(primals)])
     inputs = [values[k] for k in active]
     kept = y if "result" in reads else [blank(part) for part in y]
@@ -121,7 +127,7 @@ def _record_parts(
     part_site.of = site.of
     n = len(y)
     return List([
-        trace.record(part_site, [whole], (n,), {"index": k}, blank(part), part) if is_inexact(primal(part)) else part
+        trace.record(part_site, [whole], (n,), {"index": k}, kept[k], part) if is_inexact(primal(part)) else part
         for k, part in enumerate(y)
     ])  # fmt: skip
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ..diagnostics import Span
+from ..ops import OPS
 from ..ops.op import Op
+from .backends import Backend, is_inexact
 from .tape import Leaf, Segment, Site, Trace, Traced
+
+SETITEM = OPS["setitem"]
 
 
 class KeepingTrace(Trace):
@@ -16,13 +21,17 @@ class KeepingTrace(Trace):
     conditions and the histories of states, that is what `reasons.py` needs to tell where a chain breaks. Where everything
     is paused it goes on recording, and notes the numbers in `paused`. `declined` has the inputs for which a function's own
     rule returned none, with the call's site and the rule.
+
+    `room` is how many bytes it may spend on values that no rule reads; with any, it also records what makes a nan or an
+    infinity of plain numbers.
     """
 
-    __slots__ = ("active", "conditions", "declined", "executed", "paused", "segments", "states")
+    __slots__ = ("active", "conditions", "declined", "executed", "paused", "room", "segments", "states")
     keeps_all = True
 
     def __init__(self) -> None:
         super().__init__()
+        self.room = 0
         self.active: set[int] = set()
         self.paused: set[int] = set()
         self.declined: dict[int, tuple[Site, Any]] = {}
@@ -52,6 +61,21 @@ class KeepingTrace(Trace):
         elif carries(site.op, y) and any(i[1] in self.active for i in inputs):
             self.active.add(traced[1])
         return traced
+
+    def saved(self, op: Op, reads: frozenset[int | str], n: int, y: Any) -> frozenset[int | str]:
+        """What a record of an op of `n` operands keeps: what its rule reads, and all else where there is room. An array that
+        is written into is not held, or each write would copy it."""
+        if self.room <= 0 or op is SETITEM:
+            return reads
+        self.room -= getattr(y, "nbytes", 8)
+        return frozenset(("result", *range(n)))
+
+    def witness(self, backend: Backend, site: Site, primals: list[Any], options: Mapping[str, Any], y: Any) -> Any:
+        """What an op gave for plain numbers: recorded where it isn't finite."""
+        if self.room <= 0 or self.segment is None or type(y) is list or not is_inexact(y) or backend.is_finite(y):
+            return y
+        a, b = (*primals, None)[:2] if site.narrow else (tuple(primals), options)
+        return self.record(site.on(()), [], a, b, y, y)
 
 
 def carries(op: Op, y: Any) -> bool:
