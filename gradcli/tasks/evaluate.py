@@ -69,7 +69,7 @@ def evaluate(node: program.Program, inputs: Mapping[str, Any], options: Options,
             frame = execute(compiled, run)
             variables = named_variables(run, node, frame)
             if not options.ignore_extra:
-                _verify_used(node, run, variables)
+                verify_used(node, run, variables)
             answer = Answer(node, run, frame, variables, options)
             with collector_paused(), ieee(), deep_stack():  # a rule of the program is a call like any other
                 answer.compute(forward)
@@ -158,7 +158,7 @@ def _paths(node: program.Program, name: str) -> list[str]:
     return [head + rest for head in node.names] if node.has_modules and rest else []
 
 
-def _verify_used(node: program.Program, run: Run, variables: Mapping[str, Variable]) -> None:
+def verify_used(node: program.Program, run: Run, variables: Mapping[str, Variable]) -> None:
     """Raises GradcliError (E003) for values given by the path of a variable that no instance had."""
     known = declared_names(node)
     unused = [name for name in run.inputs if name not in known and name not in run.used_inputs]
@@ -295,10 +295,10 @@ class Answer:
         return not self.options.wrt and name in self.run.replaced
 
     def fill(self, evaluation: Evaluation) -> None:
-        host = self.run.backend.to_host
-        evaluation.outputs = {name: _host(host, plain(value)) for name, value in self.outputs.items()}
+        to_host = self.run.backend.to_host
+        evaluation.outputs = {name: host(to_host, plain(value)) for name, value in self.outputs.items()}
         evaluation.gradients, evaluation.jacobians, evaluation.hessians = (
-            {of: {by: _host(host, plain(value)) for by, value in row.items()} for of, row in table.items()}
+            {of: {by: host(to_host, plain(value)) for by, value in row.items()} for of, row in table.items()}
             for table in (self.gradients, self.jacobians, self.hessians)
         )
         for name in evaluation.gradients | evaluation.hessians:
@@ -307,14 +307,15 @@ class Answer:
                 evaluation.summed.append(name)
 
 
-def _host(host: Any, value: Any) -> Any:
+def host(to_host: Any, value: Any) -> Any:
+    """A plain value as it is outside the program: arrays in NumPy's memory, what has no value there as text."""
     if isinstance(value, list):
-        return [_host(host, v) for v in value]
+        return [host(to_host, v) for v in value]
     if isinstance(value, dict):
-        return {k: _host(host, v) for k, v in value.items()}
+        return {k: host(to_host, v) for k, v in value.items()}
     if is_callable(value) or type(value) in (Tape, Namespace):
         return show(value)  # what has no value outside the program
-    return host(value)
+    return to_host(value)
 
 
 def _result_values(node: program.Program, run: Run, frame: list[Any]) -> dict[str, Any]:
