@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ..ops.op import Op
+from .ancestry import Ancestry, Record
 from .backends import shape_of
 from .boxes import primal
-from .histories import History, Record
 from .lanes import Lanes
-from .nonfinite import Maker, is_finite, maker
+from .nonfinite import Maker, is_finite, maker, maker_at
 from .own_rules import OwnCall
 from .reasons import Reason
 from .run import Run
@@ -20,45 +20,34 @@ from .values import Variable, show
 from .walks import Edge, Walk, partial_by
 
 
-def blame(run: Run, history: History, roots: list[int]) -> tuple[Reason, Maker] | None:
+def blame(run: Run, ancestry: Ancestry, roots: list[int]) -> tuple[Reason, Maker] | None:
     """The first operation that made what isn't finite in the values `roots`, and the reason in words."""
-    found = maker(run, history, roots)
+    found = maker(run, ancestry, roots)
     return None if found is None else (_of_maker(run, found), found)
 
 
-def blame_value(run: Run, history: History, record: Record) -> tuple[Reason, Maker] | None:
-    """The same for the value of a record, or else for what it is computed from; None where all of that is finite."""
-    if _is_bad(record.y):
-        return blame(run, history, [record.number])
-    roots = [m for k, m in record.traced_operands() if _is_bad(record.operands[k])]
-    roots += [
-        m for k, m in record.traced_operands() if m >= 0 and type(record.operands[k]) is Blank and _is_bad(history.record(m).y)
-    ]
-    return blame(run, history, roots) if roots else None
+def blame_value(run: Run, ancestry: Ancestry, record: Record, places: Any = None) -> tuple[Reason, Maker] | None:
+    """The same for what a record's value has in some `places`, or what it is computed from there; None where all of that is
+    finite."""
+    found = maker_at(run, ancestry, record, places)
+    return None if found is None else (_of_maker(run, found), found)
 
 
-def _is_bad(value: Any) -> bool:
-    return type(value) is not Blank and not is_finite(value)
-
-
-def blame_gradient(run: Run, history: History, walk: Walk, source: int) -> tuple[Reason, Maker] | None:
+def blame_gradient(run: Run, ancestry: Ancestry, walk: Walk, source: int) -> tuple[Reason, Maker] | None:
     """The operation that made a gradient nan or infinite: the one whose derivative did, or, where that is only because a
     value isn't finite, the one which made that value."""
     at, steps = source, 0
     while at in walk.onward and steps <= run.trace.number:
         edge = walk.onward[at]
-        record = history.record(edge.record)
+        record = ancestry.record(edge.record)
         if math.isfinite(edge.cotangent):
             if math.isfinite(edge.share):
                 text = "its shares in the gradient add up to more than the largest float"
                 return Reason("overflow", text, record.site.span, _SCALE, record.calls), Maker(at, None)
-            roots = [
-                m for k, m in record.traced_operands() if type(record.operands[k]) is Blank or not is_finite(record.operands[k])
-            ]
-            roots = [m for m in roots if m < 0 or type(y := history.record(m).y) is Blank or not is_finite(y)]
-            made = type(record.y) is not Blank and not is_finite(record.y)
-            found = blame(run, history, [record.number] if made else roots) if made or roots else None
-            return found or (_of_edge(run, record, at, edge), Maker(record.number, record))
+            partial = partial_by(run, record, at)
+            places = _bad_places(run, partial, walk.bad.get((record.number, at)))
+            found = blame_value(run, ancestry, record, places)
+            return found or (_of_edge(record, edge, partial, _place(run, places)), Maker(record.number, record))
         at, steps = edge.record, steps + 1
     return None
 
@@ -134,30 +123,37 @@ def number_at(value: Any, result: Any, place: tuple[int, ...]) -> Any:
 # ---- on the way back -------------------------------------------------------------------------------------------------
 
 
-def _of_edge(run: Run, record: Record, n: int, edge: Edge) -> Reason:
-    """The reason where the derivative of a record by its input `n` isn't finite, though its operands are."""
+def _bad_places(run: Run, partial: Any, g: Any) -> Any:
+    """Where a partial makes a share that isn't finite of the cotangent `g`; None where it isn't an array."""
+    if not shape_of(partial) or (shape_of(g) and shape_of(g) != partial.shape):
+        return None
+    bad = ~run.backend.xp.isfinite(partial)
+    return bad & (g != 0) if g is not None else bad
+
+
+def _place(run: Run, places: Any) -> tuple[int, ...]:
+    if places is None or not places.any():
+        return ()
+    return tuple([int(k) for k in run.backend.to_host(run.backend.xp.argwhere(places)[0])])
+
+
+def _of_edge(record: Record, edge: Edge, partial: Any, place: tuple[int, ...]) -> Reason:
+    """The reason where the derivative of a record by an input isn't finite in a place, though its operands are."""
     op = record.site.of or record.site.op
     name = f"`{op.infix or op.name}`"
-    partial = partial_by(run, record, n)
-    if partial is not None and is_finite(partial):
+    if partial is not None and (is_finite(partial) or (shape_of(partial) and not place)):
         text = f"on the way back through {name} the product of slopes is more than the largest float"
         return Reason("overflow", text, record.site.span, _SCALE, record.calls)
-    place = _first_bad(run, partial)
-    if partial is not None and not place:
-        slope = show(partial)
+    if partial is None:
+        slope = "nan" if edge.share != edge.share else "infinite"
     else:
-        slope = show(partial[place].item()) if place else "nan" if edge.share != edge.share else "inf"
-    at = [element(v, partial if place else record.y, place) for v in record.operands if v is not None]
+        slope = show(partial[place].item() if place else partial)
+    like = partial if place else record.y
+    at = [element(v, like, place) for v in record.operands if v is not None]
     where = f" at {' and '.join(at)}" if at and not any(a.startswith(("an array", "several")) for a in at) else ""
-    values = [number_at(v, partial if place else record.y, place) for v in record.operands]
     text = f"the derivative of {name}{where} is {slope}"
-    return Reason("infinite_slope", text, record.site.span, _slope_advice(op, values), record.calls)
-
-
-def _first_bad(run: Run, partial: Any) -> tuple[int, ...]:
-    if not shape_of(partial):
-        return ()
-    return tuple([int(k) for k in run.backend.to_host(run.backend.xp.argwhere(~run.backend.xp.isfinite(partial))[0])])
+    help = _slope_advice(op, [number_at(v, like, place) for v in record.operands])
+    return Reason("infinite_slope", text, record.site.span, help, record.calls)
 
 
 # ---- advice ----------------------------------------------------------------------------------------------------------

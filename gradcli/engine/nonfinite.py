@@ -1,4 +1,4 @@
-"""Where a nan or an infinity comes from: back over a history, past everything that only passed it on.
+"""Where a nan or an infinity comes from: back over a ancestry, past everything that only passed it on.
 
 An operation counts as the maker where its result isn't finite and its operands are. What it discards doesn't count: an
 elementwise operation is looked at in the places where its result isn't finite, `where` on the side that it chose, and
@@ -11,9 +11,9 @@ import heapq
 from typing import Any, NamedTuple
 
 from ..ops import OPS
+from .ancestry import Ancestry, Record
 from .backends import broadcast_shapes, is_inexact, shape_of
 from .boxes import primal
-from .histories import History, Record
 from .lanes import Lanes
 from .own_rules import OwnCall
 from .run import Run
@@ -39,18 +39,38 @@ class Maker(NamedTuple):
     place: tuple[int, ...] = ()
 
 
-def maker(run: Run, history: History, roots: list[int]) -> Maker | None:
+def maker(run: Run, ancestry: Ancestry, roots: list[int]) -> Maker | None:
     """The first operation that makes a nan or an infinity which reaches one of the `roots`, numbers of values that aren't
     finite; else a leaf or a plain number that isn't. None where none is found."""
-    search = _Search(run, history)
+    search = _Search(run, ancestry)
     for number in roots:
         search.push(number, None)
     return search.first()
 
 
+def maker_at(run: Run, ancestry: Ancestry, record: Record, places: Any) -> Maker | None:
+    """The same for what a record's value has in some `places`, a mask (None for everywhere), and for what it is computed
+    from there; None where all of that is finite."""
+    search = _Search(run, ancestry)
+    search.push(record.number, places)
+    found = search.first()
+    if found is not None:
+        return found
+    numbers = dict(record.traced_operands())
+    for k, wanted in search.ways(record, places):
+        operand = record.operands[k]
+        if k in numbers and (value := search.known(operand, numbers[k])) is not None:
+            bad = search.bad_in(value, wanted)
+            if _any(bad):
+                search.push(numbers[k], bad if shape_of(bad) else None)
+        elif k not in numbers and not _lacks(operand) and _any(search.bad_in(operand, wanted)):
+            return Maker(record.number, record, k, _place(run, places) if shape_of(places) else ())
+    return search.first()
+
+
 class _Search:
-    def __init__(self, run: Run, history: History) -> None:
-        self.run, self.history = run, history
+    def __init__(self, run: Run, ancestry: Ancestry) -> None:
+        self.run, self.ancestry = run, ancestry
         self.interest: dict[int, Any] = {}  # by number, the elements that matter: a mask, or None for all
         self.pending: list[int] = []
         self.found: list[Maker] = []
@@ -70,11 +90,11 @@ class _Search:
             if number < 0:
                 self._leaf(number)
             else:
-                self._record(self.history.record(number))
+                self._record(self.ancestry.record(number))
         return min(self.found, key=lambda m: (m.record is None, m.operand is not None, m.number), default=None)
 
     def _leaf(self, number: int) -> None:
-        made = [t for t, _, _ in self.history.trace.states.get(number, ()) if not is_finite(primal(t))]
+        made = [t for t, _, _ in self.ancestry.trace.states.get(number, ()) if not is_finite(primal(t))]
         if not made:
             self.found.append(Maker(number, None))
         elif made[0][1] not in self.interest:
@@ -88,17 +108,16 @@ class _Search:
             return
         numbers = dict(record.traced_operands())
         plain, passed = None, False
-        for k, wanted in self._ways(record, places):
+        for k, wanted in self.ways(record, places):
             operand = record.operands[k]
             if k not in numbers:
-                if not _lacks(operand) and _any(self._bad_in(operand, wanted)):
+                if not _lacks(operand) and _any(self.bad_in(operand, wanted)):
                     plain = k
                 continue
-            if _lacks(operand) and numbers[k] >= 0:
-                operand = self.history.record(numbers[k]).y
-            if _lacks(operand):
-                passed = passed or numbers[k] >= 0  # it isn't known: what made it is
-            elif not _any(wanted := self._bad_in(operand, wanted)):
+            operand = self.known(operand, numbers[k])
+            if operand is None:
+                passed = passed or numbers[k] >= 0  # what made it is known
+            elif not _any(wanted := self.bad_in(operand, wanted)):
                 continue
             else:
                 passed = True
@@ -106,7 +125,13 @@ class _Search:
         if not passed and bad is not None:
             self.found.append(Maker(record.number, record, plain, _place(self.run, places)))
 
-    def _ways(self, record: Record, places: Any) -> list[tuple[int, Any]]:
+    def known(self, operand: Any, number: int) -> Any:
+        """An operand, as its record kept it or as what made it did; None where neither did."""
+        if _lacks(operand) and number >= 0:
+            operand = self.ancestry.record(number).y
+        return None if _lacks(operand) else operand
+
+    def ways(self, record: Record, places: Any) -> list[tuple[int, Any]]:
         """The operands that the places of the result are made of, with the elements that matter; None for all."""
         op, operands = record.site.op, record.operands
         if type(record.b) is OwnCall:
@@ -135,7 +160,7 @@ class _Search:
         moving = dict(record.traced_operands())
         return [(k, found[moving[k]] != 0 if k in moving and moving[k] in found else None) for k in range(len(record.operands))]
 
-    def _bad_in(self, operand: Any, wanted: Any) -> Any:
+    def bad_in(self, operand: Any, wanted: Any) -> Any:
         bad = _nonfinite(self.run, operand)
         return bad & wanted if wanted is not None and shape_of(wanted) == shape_of(bad) else bad
 

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from ..diagnostics import CallSite, Diagnostic, Span
 from ..lang import program
+from .ancestry import Ancestry
 from .backends import is_inexact
 from .derivatives import ones_like
-from .histories import History
 from .keeping import KeepingTrace, carries
 from .reverse import sweep
 from .run import Run
@@ -39,7 +39,7 @@ class Reasons:
     def __init__(self, run: Run, node: program.Program) -> None:
         assert isinstance(run.trace, KeepingTrace)
         self.run, self.trace = run, run.trace
-        self.history = History(run.trace)
+        self.ancestry = Ancestry(run.trace)
         self.unexecuted = Unexecuted(node, run.trace.executed)
 
     def explain(
@@ -70,14 +70,14 @@ class Reasons:
         if type(source) is tuple and number not in self.trace.active:
             return Reason("constant", f"{called} depends on no variable", None, "declare what it is made of with `var`")
         targets = {v[1] for v in map(read, leaves(target)) if type(v) is tuple}
-        broken = break_between(self.history, number, targets)
+        broken = break_between(self.ancestry, number, targets)
         if broken is not None:
             return broken
         if type(source) is Variable and source.name in self.run.replaced:
             return replaced(self.run, source.name)
-        if number in self.history.way_to(targets).linked:
+        if number in self.ancestry.way_to(targets).linked:
             return self._declined(number, target, window) or self._not_in(window, number, targets, called)
-        decided, used = self.history.decided.get(number), self.history.first_use.get(number)
+        decided, used = self.ancestry.decided.get(number), self.ancestry.first_use.get(number)
         if decided is not None:
             help = "a condition is not differentiable; use `where`, or a smooth function such as `sigmoid`, to let it weigh in"
             return Reason("condition_only", f"{called} only decides which path is taken", decided, help)
@@ -94,7 +94,7 @@ class Reasons:
         tape = f"the tape `{window.name}`" if window.name else "the main tape"
         if source < 0 and not window.sees_leaf(source):
             return Reason("not_watched", f"{tape} doesn't watch {called}", None, "`watch` it in the block of the tape")
-        linked = self.history.way_to(targets).linked
+        linked = self.ancestry.way_to(targets).linked
         reached = {source}
         for site, inputs, number, segment in records(self.trace):
             if number not in linked or reached.isdisjoint(inputs):
@@ -118,7 +118,7 @@ class Reasons:
         values = [v for v in map(read, leaves(target)) if type(v) is tuple and v[1] in trace.active]
         sweep(run, [(v, ones_like(run, v)) for v in values], {source}, recorded=False, window=window)
         for number, (site, rule) in sorted(trace.declined.items()):
-            if number == source or source in self.history.way_to({number}).onward:
+            if number == source or source in self.ancestry.way_to({number}).onward:
                 text = f"the rule of `{site.op.name}` returned none for what depends on it"
                 return Reason("rule_gives_none", text, rule.span, "return a gradient in its place, of zeros if need be")
         return None
@@ -167,9 +167,9 @@ _STATES = {
 }
 
 
-def break_between(history: History, source: int, targets: Iterable[int]) -> Reason | None:
+def break_between(ancestry: Ancestry, source: int, targets: Iterable[int]) -> Reason | None:
     """Where the chain from a number of the trace to some others breaks; None where it doesn't, or there is none."""
-    trace, (linked, onward) = history.trace, history.way_to(targets)
+    trace, (linked, onward) = ancestry.trace, ancestry.way_to(targets)
     if source in linked:
         return None
     at = source
@@ -180,7 +180,7 @@ def break_between(history: History, source: int, targets: Iterable[int]) -> Reas
             text, help = _STATES[how]
             return Reason("state", text, span, help)
         if at not in trace.active:
-            record = history.record(at)
+            record = ancestry.record(at)
             return _break_at(record.site, at in trace.paused)._replace(calls=record.calls)
     return None
 

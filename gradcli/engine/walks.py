@@ -10,10 +10,10 @@ import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from .ancestry import Record
 from .backends import is_complex, shape_of
 from .boxes import primal
 from .formulas import array_partial, scalar_partial
-from .histories import Record
 from .lanes import Lanes
 from .plain_sweep import GETITEM, SETITEM, Sweep, _scalar_pull
 from .reverse import sweep
@@ -40,6 +40,7 @@ class Walk(Sweep):
     onward   by number the edge of the largest share; one that isn't finite counts as larger than any
     kept     by number, of those asked for: the cotangent itself
     edges    by number, of those asked for: all edges that lead there
+    bad      by record and input, where a finite cotangent gave a share that isn't: the cotangent
     """
 
     def __init__(self, run: Run, wanted: set[int], marked: set[int] | None, outside: set[int], asked: frozenset[int]) -> None:
@@ -48,6 +49,7 @@ class Walk(Sweep):
         self.onward: dict[int, Edge] = {}
         self.kept: dict[int, Any] = {}
         self.edges: dict[int, list[Edge]] = {}
+        self.bad: dict[tuple[int, int], Any] = {}
         self._shares: dict[int, float] = {}  # of the record being passed, by input
         self._bounds: dict[int, float] = {}  # of arrays that are too long to look at in each of many writes
         self._pulls: dict[int, Any] = {}
@@ -71,6 +73,8 @@ class Walk(Sweep):
                 size = self._pass(site, inputs_of(in0, in1), a, b, g, y, number)
                 for n, share in self._shares.items():
                     self._note(n, Edge(number, size, share))
+                    if share - share != 0.0 and size - size == 0.0:
+                        self.bad[number, n] = g
 
     def _pass(self, site: Site, numbers: tuple[int, ...], a: Any, b: Any, g: Any, y: Any, number: int) -> float:
         """Takes a cotangent to the inputs of one record; returns its size."""

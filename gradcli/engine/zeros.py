@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..diagnostics import Span
+from .ancestry import Record
 from .backends import is_inexact, shape_of
 from .boxes import primal
-from .histories import Record
 from .lanes import Lanes
 from .own_rules import OwnCall
 from .reasons import Reason

@@ -7,9 +7,9 @@ from itertools import pairwise
 from typing import Any
 
 from ..diagnostics import Span
+from ..engine.ancestry import Ancestry
 from ..engine.backends import is_complex, is_inexact, shape_of
 from ..engine.boxes import primal
-from ..engine.histories import History
 from ..engine.nonfinite import is_finite
 from ..engine.reasons import number_on
 from ..engine.run import Run
@@ -25,8 +25,8 @@ LONGEST = 60  # characters of a step's text
 class Chains:
     """The chains of one run; each shows at most `most` operations, the first and the last ones."""
 
-    def __init__(self, run: Run, history: History, node: program.Program, most: int) -> None:
-        self.run, self.history, self.most = run, history, most
+    def __init__(self, run: Run, ancestry: Ancestry, node: program.Program, most: int) -> None:
+        self.run, self.ancestry, self.most = run, ancestry, most
         found = list(_assignments(node))
         self.statements = {value: statement for value, statement, _ in found}
         self.names = {value: target for value, _, target in found if target is not None}
@@ -36,7 +36,7 @@ class Chains:
         if type(source) is Variable:
             return source.span
         number = number_on(source)
-        return self.history.record(number).site.span if number is not None and number >= 0 else None
+        return self.ancestry.record(number).site.span if number is not None and number >= 0 else None
 
     # ---- connected ---------------------------------------------------------------------------------------------------
 
@@ -72,7 +72,7 @@ class Chains:
             if n == number:
                 steps.append(self._source(source, gradient))
                 continue
-            record = self.history.record(n)
+            record = self.ancestry.record(n)
             partial = partial_by(self.run, record, before[n])
             partial = None if partial is None else self.brief(partial * 1.0)
             broken = breaks is not None and record.site.span == breaks and not any(s.breaks for s in steps)
@@ -87,7 +87,7 @@ class Chains:
         steps = [self._source(source, None)]
         if number is None:
             return tuple(steps), 0
-        onward = self.history.way_to(n for n in map(number_on, map(read, leaves(target))) if n is not None).onward
+        onward = self.ancestry.way_to(n for n in map(number_on, map(read, leaves(target))) if n is not None).onward
         numbers, seen = [number], {number}
         while numbers[-1] in onward and onward[numbers[-1]] not in seen:
             numbers.append(onward[numbers[-1]])
@@ -96,10 +96,10 @@ class Chains:
             if k == 0:
                 continue
             if n >= 0:
-                broken = breaks is not None and self.history.record(n).site.span == breaks and not any(s.breaks for s in steps)
+                broken = breaks is not None and self.ancestry.record(n).site.span == breaks and not any(s.breaks for s in steps)
                 steps.append(self._step(n, None, None, broken, skipped))
                 continue
-            states = self.history.trace.states[n]
+            states = self.ancestry.trace.states[n]
             traced, span, _ = next((s for s in states if s[0][1] in seen), states[0])
             steps.append(Step(self.text(span), ":=", span, self.brief(traced), breaks=span == breaks, skipped=skipped))
         return tuple(steps), len(numbers) - 1
@@ -111,7 +111,7 @@ class Chains:
         return Step(self.text(span) if span else "", "", span, value, None, gradient)
 
     def _step(self, number: int, partial: Any, gradient: Any, breaks: bool, skipped: int) -> Step:
-        record = self.history.record(number)
+        record = self.ancestry.record(number)
         site = record.site
         text = self.text(site.span)
         if site.of is not None:

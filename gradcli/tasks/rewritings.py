@@ -1,6 +1,6 @@
 """What to write instead of a formula that overflows, loses its digits or has no derivative at a point.
 
-The formulas are written in the language itself, and found in the history of a run, whatever names and statements they are
+The formulas are written in the language itself, and found in the ancestry of a run, whatever names and statements they are
 spread over.
 """
 
@@ -12,9 +12,9 @@ from functools import cache
 from typing import Any
 
 from ..diagnostics import Source, Span
+from ..engine.ancestry import Ancestry, Record
 from ..engine.blame import declared
 from ..engine.boxes import primal
-from ..engine.histories import History, Record
 from ..engine.lanes import Lanes
 from ..engine.nonfinite import is_finite
 from ..engine.reasons import Reason
@@ -73,16 +73,16 @@ REACH = 64  # records after the one at fault: its formula is at an end by then
 _COMMUTATIVE = frozenset(("add", "mul"))
 
 
-def advice(run: Run, history: History, record: Record | None, reason: Reason, names: Mapping[Span, Span]) -> str:
+def advice(run: Run, ancestry: Ancestry, record: Record | None, reason: Reason, names: Mapping[Span, Span]) -> str:
     """What to write instead of the formula that the record at fault is part of; behind the reason's own fix where it isn't
     finite here either. `names` are the places of values that have a name, with that of the name."""
     if record is None or record.site.of is not None:
         return reason.help
     table = {**REWRITINGS, **LOSSY}
-    found = [m for root in _readers(history, record) for m in _matches(run, history, root, table, record.number)]
+    found = [m for root in _readers(ancestry, record) for m in _matches(run, ancestry, root, table, record.number)]
     for _, n in record.traced_operands():
-        if n >= 0 and _is_zero(history.record(n).y):
-            found += _matches(run, history, history.record(n), LOSSY, n)
+        if n >= 0 and _is_zero(ancestry.record(n).y):
+            found += _matches(run, ancestry, ancestry.record(n), LOSSY, n)
     for match in sorted(found, key=lambda m: len(m.records), reverse=True):
         new, old = match.written(match.replacement, names), match.written(match.pattern, names)
         if match.works(derivative=reason.code != "nonfinite_value"):
@@ -96,12 +96,12 @@ def _is_zero(value: Any) -> bool:
     return type(value) in (float, int) and value == 0
 
 
-def _readers(history: History, record: Record) -> Iterator[Record]:
+def _readers(ancestry: Ancestry, record: Record) -> Iterator[Record]:
     """The record, and what is soon computed from it."""
     reached = {record.number}
     yield record
-    for number in range(record.number + 1, min(record.number + REACH, history.trace.number)):
-        later = history.record(number)
+    for number in range(record.number + 1, min(record.number + REACH, ancestry.trace.number)):
+        later = ancestry.record(number)
         if not reached.isdisjoint(later.inputs):
             reached.add(number)
             yield later
@@ -111,11 +111,11 @@ def _readers(history: History, record: Record) -> Iterator[Record]:
 
 
 class _Match:
-    """A formula found in a history: the records that make it up, and what its names stand for."""
+    """A formula found in a ancestry: the records that make it up, and what its names stand for."""
 
-    def __init__(self, run: Run, history: History, pattern: str, replacement: str) -> None:
+    def __init__(self, run: Run, ancestry: Ancestry, pattern: str, replacement: str) -> None:
         self.run = run
-        self.history, self.pattern, self.replacement = history, pattern, replacement
+        self.ancestry, self.pattern, self.replacement = ancestry, pattern, replacement
         self.records: list[Record] = []
         self.bound: dict[str, tuple[int | None, Any]] = {}  # number and primal
 
@@ -128,7 +128,7 @@ class _Match:
             return number is None and _same(node.value, value)
         if not isinstance(node, program.Apply) or number is None or number < 0:
             return _is_number(node) and number is None and _same(_number(node), value)
-        record = self.history.record(number)
+        record = self.ancestry.record(number)
         if record.site.of is not None or not self._operands_hold(node, record):
             return False
         self.records.append(record)
@@ -169,7 +169,7 @@ class _Match:
         """What a name stands for, as an input; None where that wasn't kept."""
         if number is not None:
             variable = declared(self.run, number)
-            value = self.history.record(number).y if number >= 0 else None if variable is None else primal(variable.state)
+            value = self.ancestry.record(number).y if number >= 0 else None if variable is None else primal(variable.state)
         return None if type(value) in (Blank, list, Lanes) else value
 
     def written(self, formula: str, names: Mapping[Span, Span]) -> str:
@@ -191,7 +191,7 @@ class _Match:
         if number < 0:
             variable = declared(self.run, number)
             return "x" if variable is None else variable.name
-        span = self.history.record(number).site.span
+        span = self.ancestry.record(number).site.span
         return " ".join(names.get(span, span).text.split())
 
 
@@ -201,12 +201,12 @@ def _operands(record: Record) -> Iterator[tuple[int | None, Any]]:
         yield numbers.get(k), value
 
 
-def _matches(run: Run, history: History, root: Record, table: Mapping[str, str], at: int) -> Iterator[_Match]:
+def _matches(run: Run, ancestry: Ancestry, root: Record, table: Mapping[str, str], at: int) -> Iterator[_Match]:
     """The formulas of a table that end in `root` and go through the record `at`."""
     for pattern, replacement in table.items():
         node = _parsed(pattern)
         if isinstance(node, program.Apply) and (node.op.name == root.site.op.name or node.op.name == "pow"):
-            match = _Match(run, history, pattern, replacement)
+            match = _Match(run, ancestry, pattern, replacement)
             if match.holds(node, root.number, None) and any(r.number == at for r in match.records):
                 yield match
 

@@ -76,8 +76,8 @@ class _Why:
     def __init__(self, run: Run, asked: Asked, steps: int) -> None:
         self.run, self.asked = run, asked
         self.reasons = Reasons(run, asked.node)
-        self.history = self.reasons.history
-        self.chains = Chains(run, self.history, asked.node, steps)
+        self.ancestry = self.reasons.ancestry
+        self.chains = Chains(run, self.ancestry, asked.node, steps)
 
     def explanations(self) -> Iterator[Explanation]:
         told = [e for e in map(self._request, chain.from_iterable(self.run.unconnected.values())) if e is not None]
@@ -116,7 +116,7 @@ class _Why:
         except UnregisteredError as error:
             yield from self._opaque(of, target, sources, error)
             return
-        shown = {n for name, n in numbers.items() if n is not None for n in self.chains.shown(walked.get(n), n)}
+        shown = {n for s in wanted for n in self.chains.shown(walked.get(s), s)}
         details = self._walk(seeds, wanted, window, shown) if shown else {}
         for name, source in sources.items():
             number = numbers[name]
@@ -151,7 +151,7 @@ class _Why:
         """The explanations of a target that a function without a gradient leads to."""
         (told,) = error.diagnostics
         reason = Reason("opaque", told.message, told.span, told.help, told.calls)
-        linked = self.history.way_to(n for n in map(number_on, map(read, leaves(target))) if n is not None).linked
+        linked = self.ancestry.way_to(n for n in map(number_on, map(read, leaves(target))) if n is not None).linked
         for name, source in sources.items():
             through = number_on(source) in linked
             found = reason if through else self.reasons.find(target, source, name, self.run.trace.main)
@@ -169,7 +169,7 @@ class _Why:
         size, reason = size_of(g), None
         if not is_finite(g):
             status = "nan" if size != size else "inf"
-            found = blame_gradient(self.run, self.history, walked, number)
+            found = blame_gradient(self.run, self.ancestry, walked, number)
             if found is not None:
                 reason, made = found
                 reason = self._rewritten(reason, made)
@@ -191,15 +191,15 @@ class _Why:
             edge = walked.onward[at]
             if edge.share != 0:
                 edges = details.edges.get(at, ())
-                span = self.history.record(edge.record).site.span
+                span = self.ancestry.record(edge.record).site.span
                 return cancelled(span, len(edges), f"`{name}`" if at == source else "a value on the way")
             if edge.cotangent != 0:
-                record = self.history.record(edge.record)
-                found = blame_value(self.run, self.history, record)
+                record = self.ancestry.record(edge.record)
+                found = blame_value(self.run, self.ancestry, record)
                 return self._rewritten(*found) if found else zero_reason(self.run, record, at, edge)
             at = edge.record
         return None
 
     def _rewritten(self, reason: Reason, made: Maker) -> Reason:
         """A reason with a better formula for its fix, where there is one."""
-        return reason._replace(help=advice(self.run, self.history, made.record, reason, self.chains.names))
+        return reason._replace(help=advice(self.run, self.ancestry, made.record, reason, self.chains.names))

@@ -1,4 +1,4 @@
-"""The history of a run that kept everything (`KeepingTrace`), as a graph that is asked from both ends.
+"""The ancestry of the values of a run that kept everything (`KeepingTrace`): a graph that is asked from both ends.
 
 What follows is made at most once for a trace, or once for a target, and in time proportional to the trace: a program of
 hundreds of variables may have to be told about each of them.
@@ -55,7 +55,7 @@ class Way(NamedTuple):
     onward: dict[int, int]
 
 
-class History:
+class Ancestry:
     """A trace that kept everything; it must not grow any more."""
 
     def __init__(self, trace: KeepingTrace) -> None:
