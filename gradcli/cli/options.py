@@ -37,6 +37,9 @@ Unconnected = Annotated[
     Literal["none", "zero", "error"],
     typer.Option("--unconnected", metavar="none|zero|error", help="What a gradient that doesn't exist gives."),
 ]
+DebugNan = Annotated[
+    bool, typer.Option("--debug-nan", help="Find the first operation that makes a nan or an infinity in the answer.")
+]
 Dtype = Annotated[
     Literal["float64", "float32"], typer.Option("--dtype", metavar="float64|float32", help="The float type of the run.")
 ]

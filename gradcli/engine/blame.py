@@ -81,7 +81,13 @@ def _of_maker(run: Run, made: Maker) -> Reason:
     else:
         text, help = f"{_called(op, operands)} is {result}{where}", _advice(op, record, made.place)
     if made.operand is not None:
-        return Reason("nonfinite_input", f"{text}: a number in it is", record.site.span, "give finite numbers", record.calls)
+        return Reason(
+            "nonfinite_input",
+            f"{text}: an operand isn't finite to begin with",
+            record.site.span,
+            "give finite numbers",
+            record.calls,
+        )
     return Reason("nonfinite_value", text, record.site.span, help, record.calls)
 
 
@@ -150,9 +156,11 @@ def _of_edge(record: Record, edge: Edge, partial: Any, place: tuple[int, ...]) -
         slope = show(partial[place].item() if place else partial)
     like = partial if place else record.y
     at = [element(v, like, place) for v in record.operands if v is not None]
-    where = f" at {' and '.join(at)}" if at and not any(a.startswith(("an array", "several")) for a in at) else ""
+    told = record.site.of is None and at  # a derivative of a derivative has operands that nobody wrote
+    where = f" at {' and '.join(at)}" if told and not any(a.startswith(("an array", "several")) for a in at) else ""
     text = f"the derivative of {name}{where} is {slope}"
-    help = _slope_advice(op, [number_at(v, like, place) for v in record.operands])
+    values = [number_at(v, like, place) for v in record.operands] if record.site.of is None else []
+    help = _slope_advice(op, values)
     return Reason("infinite_slope", text, record.site.span, help, record.calls)
 
 
@@ -205,7 +213,7 @@ _SLOPES: dict[str, Callable[[list[Any]], str]] = {
     "div": lambda values: _GUARD,
     "pow": lambda values: (
         "a power less than 1 is infinitely steep at 0: leave 0 out, `where(x > 0, x**p, 0)`"
-        if values[:1] == [0.0]
+        if values[:1] in ([0.0], [])
         else "the derivative by the exponent has the logarithm of the base: keep the base positive, or `detach` the exponent"
     ),
     "asin": lambda values: "keep the argument inside (-1, 1), for example with `clip(x, -0.999999, 0.999999)`",

@@ -14,6 +14,7 @@ from .ancestry import Record
 from .backends import is_complex, shape_of
 from .boxes import primal
 from .formulas import array_partial, scalar_partial
+from .keeping import KeepingTrace
 from .lanes import Lanes
 from .plain_sweep import GETITEM, SETITEM, Sweep, _scalar_pull
 from .reverse import sweep
@@ -209,8 +210,10 @@ class _Single(Walk):
 
 
 def shares(run: Run, record: Record, g: Any) -> dict[int, Any]:
-    """What one record gives to its inputs for the cotangent `g` of its value. Raises GradcliError as a sweep."""
-    return _Single(run, set(), None, set(), frozenset()).pulled(record, g)
+    """What one record gives to its active inputs for the cotangent `g` of its value. Raises GradcliError as a sweep."""
+    trace = record.segment.trace
+    active = {n for n in record.inputs if not isinstance(trace, KeepingTrace) or n in trace.active}
+    return _Single(run, set(), active, set(), frozenset()).pulled(record, g)
 
 
 def partial_by(run: Run, record: Record, n: int) -> Any:

@@ -8,13 +8,14 @@ from ..diagnostics import Span
 from .ancestry import Record
 from .backends import is_inexact, shape_of
 from .boxes import primal
+from .formulas import array_partial
 from .lanes import Lanes
 from .own_rules import OwnCall
 from .reasons import Reason
 from .run import Run
 from .tape import Blank
 from .values import show
-from .walks import Edge, partial_by, shares, size_of
+from .walks import Edge, partial_by, size_of
 
 _STEPS = frozenset(("floor", "ceil", "round", "trunc", "sign", "floordiv"))
 _BOUNDS = frozenset(("clip", "minimum", "maximum"))
@@ -46,11 +47,11 @@ def _judged(run: Run, record: Record, n: int, edge: Edge, name: str) -> tuple[st
     """The reason code, what it says here, and the fix."""
     op = record.site.op.name
     positions = [k for k, m in record.traced_operands() if m == n]
-    operand = record.operands[positions[0]] if record.site.op.elementwise or type(record.b) is not OwnCall else None
+    operand = None if type(record.b) is OwnCall else record.operands[positions[0]]
     at = _at(operand)
     if type(record.b) is OwnCall:
         return "rule_gives_zero", f"the rule of {name} gives 0 here", "check the rule with `gradcli check`"
-    if len(positions) > 1 and _cancels_itself(run, record, n):
+    if len(positions) > 1 and _cancels_itself(run, record, positions):
         return "cancelled", f"{name} takes it twice, and the two shares cancel", "the result doesn't move with it"
     if op == "relu":
         return "dead_relu", f"`relu` is 0{at}, and flat there", "`leaky_relu`, `softplus` or `gelu` pass something there, too"
@@ -109,10 +110,10 @@ def _underflows(run: Run, record: Record, n: int, edge: Edge) -> bool:
     return bool(size_of(partial) != 0)
 
 
-def _cancels_itself(run: Run, record: Record, n: int) -> bool:
-    """Whether an operation that takes one value in several places has partials by them that aren't zero by themselves."""
-    if not record.site.op.elementwise:
+def _cancels_itself(run: Run, record: Record, positions: list[int]) -> bool:
+    """Whether an operation that takes one value in several positions has partials by them that aren't zero by themselves."""
+    op, operands = record.site.op, record.operands
+    if not op.elementwise or type(record.y) is Lanes:
         return True
-    apart = record._replace(inputs=tuple(-k - 1 for k in range(len(record.inputs))))
-    found = shares(run, apart, 1.0) if not shape_of(record.y) and type(record.y) is not Blank else {}
-    return any(size_of(found.get(-k - 1, 0.0)) for k, m in enumerate(record.inputs) if m == n) or not found
+    partials = [array_partial(run.backend, op, k)(record.y, *operands) for k in positions]
+    return any(size_of(p * 1.0) != 0 for p in partials)

@@ -27,9 +27,7 @@ class Chains:
 
     def __init__(self, run: Run, ancestry: Ancestry, node: program.Program, most: int) -> None:
         self.run, self.ancestry, self.most = run, ancestry, most
-        found = list(_assignments(node))
-        self.statements = {value: statement for value, statement, _ in found}
-        self.names = {value: target for value, _, target in found if target is not None}
+        self.statements = {value: statement for value, statement, _ in _assignments(node)}
 
     def origin(self, source: Any) -> Span | None:
         """Where a source came from: its declaration, or the operation that made it."""
@@ -137,6 +135,11 @@ class Chains:
             return Summary(value.shape, 0.0, 0.0, 0, 0 if is_finite(value) else 1)
         bad = int((~self.run.backend.xp.isfinite(value)).sum()) if is_inexact(value) else 0
         return Summary(value.shape, float(value.min()), float(value.max()), int((value == 0).sum()), bad)
+
+
+def names_of(node: program.Program) -> dict[Span, Span]:
+    """The places of values that are assigned to names, with those of the names."""
+    return {value: target for value, _, target in _assignments(node) if target is not None}
 
 
 def _assignments(node: program.Program) -> Iterator[tuple[Span, Span, Span | None]]:

@@ -93,6 +93,10 @@ def evaluate(node: program.Program, inputs: Mapping[str, Any], options: Options,
         for target, source in answer.missing:
             message = f"`{target}` has no gradient with respect to `{source}`"
             evaluation.diagnostics.append(Diagnostic("E318", message, help="the warning above says why"))
+    if options.debug_nan:
+        from .debug_nan import find_nonfinite  # which needs this file for its rewritings
+
+        evaluation.diagnostics += find_nonfinite(node, inputs, options, answer, evaluation)
     if options.trace:
         evaluation.trace = dump(run.trace)
     release(run, frame)

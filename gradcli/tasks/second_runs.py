@@ -1,4 +1,4 @@
-"""Second runs: the program once more, with a trace that keeps everything, to say why a gradient is missing."""
+"""Second runs: the program once more, muted, with a trace that keeps everything, to say why a gradient is missing."""
 
 from __future__ import annotations
 
@@ -19,11 +19,19 @@ from .evaluation import Options
 if TYPE_CHECKING:
     from .evaluate import Answer
 
-EXPLAIN_STEPS = 200_000  # statements that a second run may take
+EXPLAIN_STEPS = 200_000  # statements that a second run may take which nobody asked for
+ROOM = 2**29  # bytes of values that one keeps which no rule reads
 
 
-def _keeping_run(inputs: Mapping[str, Any], options: Options) -> Run:
-    """A run that keeps everything, muted and within a budget of steps."""
+def keeping_run(inputs: Mapping[str, Any], options: Options) -> Run:
+    """A run that keeps everything, values too."""
+    run = Run(options.settings, inputs, keeps_all=True)
+    run.trace.room = ROOM  # type: ignore[attr-defined]
+    return run
+
+
+def _short_run(inputs: Mapping[str, Any], options: Options) -> Run:
+    """A run that keeps everything, within a budget of steps."""
     budget = min(EXPLAIN_STEPS, options.max_steps or EXPLAIN_STEPS)
     return Run(options.with_changes(max_steps=budget).settings, inputs, keeps_all=True)
 
@@ -32,7 +40,7 @@ def with_reason(node: program.Program, inputs: Mapping[str, Any], options: Optio
     """The errors of a run; for a head of `backward` without a history, a second run says what cut it."""
     if failed[0].code != "E325":
         return failed
-    run = _keeping_run(inputs, options)
+    run = _short_run(inputs, options)
     try:
         execute(compile_program(run.settings, node, keeps_all=True), run)
     except GradcliError as error:
@@ -46,7 +54,7 @@ def explain(
     node: program.Program, inputs: Mapping[str, Any], options: Options, answer: Answer, in_program: bool
 ) -> list[Diagnostic]:
     """The reasons of missing gradients, from a second run that keeps everything."""
-    run = _keeping_run(inputs, options)
+    run = _short_run(inputs, options)
     try:
         frame = execute(compile_program(run.settings, node, keeps_all=True), run)
         with collector_paused(), ieee(), deep_stack():

@@ -28,14 +28,13 @@ from ..engine.walks import Walk, size_of, walk
 from ..engine.windows import Window
 from ..engine.zeros import cancelled, zero_reason
 from ..lang import program
-from .chains import Chains
+from .chains import Chains, names_of
 from .evaluate import Answer as Asked
 from .evaluate import host, verify_inputs, verify_used
 from .evaluation import Options
 from .explanations import Answer, Explanation
 from .rewritings import advice
-
-ROOM = 2**29  # bytes of values that are kept for explanations
+from .second_runs import keeping_run
 
 
 def explain(node: program.Program, inputs: Mapping[str, Any], options: Options, steps: int = 20) -> Answer:
@@ -61,13 +60,6 @@ def explain(node: program.Program, inputs: Mapping[str, Any], options: Options, 
         answer.diagnostics += error.diagnostics
     release(run, frame)
     return answer
-
-
-def keeping_run(inputs: Mapping[str, Any], options: Options) -> Run:
-    """A run that keeps everything, values too."""
-    run = Run(options.settings, inputs, keeps_all=True)
-    run.trace.room = ROOM  # type: ignore[attr-defined]
-    return run
 
 
 class _Why:
@@ -107,52 +99,51 @@ class _Why:
         """The explanations of one target, by all sources."""
         run, window = self.run, self.run.trace.main
         seeds = [(t, ones_like(run, t)) for t in verify_target(run, target, None)]
-        sources = dict(self._replaced())
-        sources.update({name: s for name, s in self.asked.sources.items() if name not in sources})
-        numbers = {name: number_on(source) for name, source in sources.items()}
-        wanted = {n for n in numbers.values() if n is not None}
+        pairs = list(self._sources())
+        wanted = {n for _, source in pairs if (n := number_on(source)) is not None}
         try:
             walked = self._walk(seeds, wanted, window)
         except UnregisteredError as error:
-            yield from self._opaque(of, target, sources, error)
+            yield from self._opaque(of, target, pairs, error)
             return
         shown = {n for s in wanted for n in self.chains.shown(walked.get(s), s)}
         details = self._walk(seeds, wanted, window, shown) if shown else {}
-        for name, source in sources.items():
-            number = numbers[name]
-            found = walked.get(number) if number is not None else None
-            g = None if found is None else found.found.get(number)
-            if name in self.run.replaced and source is self.run.replaced[name][0]:
-                reason = reasons.replaced(run, name)
-                yield self._unconnected(of, name, target, source, reason)
-            elif number is None or g is None or not differentiable(source):
+        for name, source in pairs:
+            number = number_on(source)
+            found = None if number is None else walked.get(number)
+            g = None if number is None or found is None else found.found.get(number)
+            if name in run.replaced and source is run.replaced[name][0]:
+                yield self._unconnected(of, name, target, source, reasons.replaced(run, name))
+            elif number is None or found is None or g is None or not differentiable(source):
                 yield self._unconnected(of, name, target, source, self.reasons.find(target, source, name, window))
             else:
-                assert found is not None
                 yield self._connected(of, name, source, number, g, found, details[number])
 
-    def _replaced(self) -> Iterator[tuple[str, Any]]:
-        """The variables that were asked about and have lost their names to plain values."""
-        for name in self.asked.sources:
+    def _sources(self) -> Iterator[tuple[str, Any]]:
+        """The sources by name. Of a variable that was replaced by a plain value, the variable is one; the value that has its
+        name now is another only where it was asked for by that name."""
+        for name, source in self.asked.sources.items():
             if name in self.run.replaced:
                 yield name, self.run.replaced[name][0]
+            if name not in self.run.replaced or (self.asked.options.wrt and number_on(source) is not None):
+                yield name, source
 
-    def _walk(self, seeds: list[Any], wanted: set[int], window: Window, asked: set[int] | None = None) -> dict[int | None, Walk]:
+    def _walk(self, seeds: list[Any], wanted: set[int], window: Window, asked: set[int] | None = None) -> dict[int, Walk]:
         """By source the walk that came to it."""
         late = wanted & window.late.keys()
-        found: dict[int | None, Walk] = {}
+        found: dict[int, Walk] = {}
         for part in ([wanted - late] if wanted - late else []) + [{n} for n in late]:
             walked = walk(self.run, seeds, part, window, asked or ())
             if walked is not None:
                 found.update(dict.fromkeys(part, walked))
         return found
 
-    def _opaque(self, of: str, target: Any, sources: Mapping[str, Any], error: UnregisteredError) -> Iterator[Explanation]:
+    def _opaque(self, of: str, target: Any, pairs: list[tuple[str, Any]], error: UnregisteredError) -> Iterator[Explanation]:
         """The explanations of a target that a function without a gradient leads to."""
         (told,) = error.diagnostics
         reason = Reason("opaque", told.message, told.span, told.help, told.calls)
         linked = self.ancestry.way_to(n for n in map(number_on, map(read, leaves(target))) if n is not None).linked
-        for name, source in sources.items():
+        for name, source in pairs:
             through = number_on(source) in linked
             found = reason if through else self.reasons.find(target, source, name, self.run.trace.main)
             yield self._unconnected(of, name, target, source, found)
@@ -202,4 +193,4 @@ class _Why:
 
     def _rewritten(self, reason: Reason, made: Maker) -> Reason:
         """A reason with a better formula for its fix, where there is one."""
-        return reason._replace(help=advice(self.run, self.ancestry, made.record, reason, self.chains.names))
+        return reason._replace(help=advice(self.run, self.ancestry, made.record, reason, names_of(self.asked.node)))
