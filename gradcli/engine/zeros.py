@@ -37,10 +37,10 @@ def zero_reason(run: Run, record: Record, n: int, edge: Edge) -> Reason:
     return Reason(code, text, record.site.span, help, record.calls)
 
 
-def cancelled(span: Span | None, ways: int, called: str) -> Reason:
+def cancelled(span: Span | None) -> Reason:
     """The reason where several ways add up to nothing."""
-    text = f"the {ways} ways from {called} to the target cancel: their shares add up to 0"
-    return Reason("cancelled", text, span, "the target doesn't move with it; nothing is lost on the way")
+    text = "its ways to the target cancel: their shares in the gradient add up to 0"
+    return Reason("cancelled", text, span, "nothing is lost: the target doesn't move with it")
 
 
 def _judged(run: Run, record: Record, n: int, edge: Edge, name: str) -> tuple[str, str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..diagnostics import Span
 from ..engine.ancestry import Ancestry
@@ -20,6 +20,14 @@ from ..lang import program
 from .explanations import Step, Summary
 
 LONGEST = 60  # characters of a step's text
+
+
+class Link(NamedTuple):
+    """A number of a chain that is shown, the one before it, and how many weren't shown in between."""
+
+    number: int
+    before: int
+    skipped: int
 
 
 class Chains:
@@ -38,49 +46,36 @@ class Chains:
 
     # ---- connected ---------------------------------------------------------------------------------------------------
 
-    def shown(self, walked: Walk | None, source: int) -> list[int]:
-        """The numbers of what is shown of a chain."""
-        if walked is None or source not in walked.found:
-            return []
-        return [number for number, _ in self._picked(self._numbers(walked, source))]
-
-    def _numbers(self, walked: Walk, source: int) -> list[int]:
+    def numbers(self, walked: Walk, source: int) -> list[int]:
+        """The chain that gives most of a gradient, by the numbers of its records."""
         numbers = [source]
         while numbers[-1] in walked.onward:
             numbers.append(walked.onward[numbers[-1]].record)
         return numbers
 
-    def _picked(self, numbers: list[int]) -> Iterator[tuple[int, int]]:
-        """The positions of a chain that are shown, as numbers, with how many were left out before each."""
-        head = self.most - self.most // 2
-        tail = max(len(numbers) - self.most // 2, head + 1)
-        for k, number in enumerate(numbers):
-            if k <= head or k >= tail:
-                yield number, (tail - head - 1 if k == tail else 0)
+    def picked(self, numbers: list[int], fault: int | None) -> list[Link]:
+        """What is shown of a chain: the first and the last links, and those around a number at fault."""
+        n, few = len(numbers), max(1, self.most // (2 if fault is None else 4))
+        middle = n if fault is None or fault not in numbers else numbers.index(fault)
+        places = sorted({
+            *range(min(few + 1, n)), *range(max(0, n - few), n), *range(max(0, middle - few), min(n, middle + few))
+        })  # fmt: skip
+        return [Link(numbers[k], numbers[max(k - 1, 0)], k - shown - 1) for shown, k in pairwise([-1, *places])]
 
-    def connected(
-        self, walked: Walk, details: Walk, source: Any, number: int, breaks: Span | None
-    ) -> tuple[tuple[Step, ...], int]:
-        """The operations from a source on that give most of its gradient, and how many there are."""
-        numbers = self._numbers(walked, number)
-        steps: list[Step] = []
-        before = {n: m for m, n in pairwise(numbers)}
-        for n, skipped in self._picked(numbers):
+    def connected(self, details: Walk, source: Any, chain: list[Link], fault: int | None) -> tuple[Step, ...]:
+        """The steps of a chain: the source, and the operations that lead to the target."""
+        steps = [self._source(source, self.brief(details.kept.get(chain[0].number)))]
+        for n, before, skipped in chain[1:]:
+            partial = partial_by(self.run, self.ancestry.record(n), before)
             gradient = self.brief(details.kept.get(n))
-            if n == number:
-                steps.append(self._source(source, gradient))
-                continue
-            record = self.ancestry.record(n)
-            partial = partial_by(self.run, record, before[n])
-            partial = None if partial is None else self.brief(partial * 1.0)
-            broken = breaks is not None and record.site.span == breaks and not any(s.breaks for s in steps)
-            steps.append(self._step(n, partial, gradient, broken, skipped))
-        return tuple(steps), len(numbers) - 1
+            steps.append(self._step(n, partial if partial is None else self.brief(partial * 1.0), gradient, n == fault, skipped))
+        return tuple(steps)
 
     # ---- unconnected -------------------------------------------------------------------------------------------------
 
     def broken(self, target: Any, source: Any, breaks: Span | None) -> tuple[tuple[Step, ...], int]:
-        """The operations from a source to a target that it has no gradient of, through everything that cuts."""
+        """The operations from a source to a target that it has no gradient of, through everything that cuts, and how many
+        there are."""
         number = number_on(source)
         steps = [self._source(source, None)]
         if number is None:
@@ -90,17 +85,24 @@ class Chains:
         while numbers[-1] in onward and onward[numbers[-1]] not in seen:
             numbers.append(onward[numbers[-1]])
             seen.add(numbers[-1])
-        for k, (n, skipped) in enumerate(self._picked(numbers)):
-            if k == 0:
-                continue
-            if n >= 0:
-                broken = breaks is not None and self.ancestry.record(n).site.span == breaks and not any(s.breaks for s in steps)
-                steps.append(self._step(n, None, None, broken, skipped))
-                continue
-            states = self.ancestry.trace.states[n]
-            traced, span, _ = next((s for s in states if s[0][1] in seen), states[0])
-            steps.append(Step(self.text(span), ":=", span, self.brief(traced), breaks=span == breaks, skipped=skipped))
+        places = {n: self._placed(n, seen) for n in numbers[1:]}
+        fault = next((n for n, (span, _) in places.items() if span == breaks), None)
+        for n, _, skipped in self.picked(numbers, fault)[1:]:
+            span, value = places[n]
+            if n < 0:
+                steps.append(Step(self.text(span), ":=", span, self.brief(value), breaks=n == fault, skipped=skipped))
+            else:
+                steps.append(self._step(n, None, None, n == fault, skipped))
         return tuple(steps), len(numbers) - 1
+
+    def _placed(self, n: int, seen: set[int]) -> tuple[Span, Any]:
+        """Where a link of a chain is, a record or a state of a variable, and the value that it has."""
+        if n >= 0:
+            record = self.ancestry.record(n)
+            return record.site.span, record.y
+        states = self.ancestry.trace.states[n]
+        traced, span, _ = next((s for s in states if s[0][1] in seen), states[0])
+        return span, traced
 
     # ---- steps -------------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..collector import collector_paused
 from ..diagnostics import GradcliError
@@ -32,7 +32,7 @@ from .chains import Chains, names_of
 from .evaluate import Answer as Asked
 from .evaluate import host, verify_inputs, verify_used
 from .evaluation import Options
-from .explanations import Answer, Explanation
+from .explanations import Answer, Explanation, Step
 from .rewritings import advice
 from .second_runs import keeping_run
 
@@ -60,6 +60,15 @@ def explain(node: program.Program, inputs: Mapping[str, Any], options: Options, 
         answer.diagnostics += error.diagnostics
     release(run, frame)
     return answer
+
+
+class Verdict(NamedTuple):
+    """What there is to say of the gradient by the source `number`: its status, why, and the record at fault."""
+
+    number: int
+    status: str
+    reason: Reason | None = None
+    at: int | None = None
 
 
 class _Why:
@@ -100,24 +109,26 @@ class _Why:
         run, window = self.run, self.run.trace.main
         seeds = [(t, ones_like(run, t)) for t in verify_target(run, target, None)]
         pairs = list(self._sources())
-        wanted = {n for _, source in pairs if (n := number_on(source)) is not None}
+        by = {n: source for _, source in pairs if (n := number_on(source)) is not None}
+        wanted = set(by)
         try:
             walked = self._walk(seeds, wanted, window)
         except UnregisteredError as error:
             yield from self._opaque(of, target, pairs, error)
             return
-        shown = {n for s in wanted for n in self.chains.shown(walked.get(s), s)}
-        details = self._walk(seeds, wanted, window, shown) if shown else {}
+        found = {n: self._judged(walked[n], n) for n in wanted if n in walked and n in walked[n].found and differentiable(by[n])}
+        chains = {n: self.chains.picked(self.chains.numbers(walked[n], n), fault.at) for n, fault in found.items()}
+        shown = {link.number for chain in chains.values() for link in chain}
+        details = self._walk(seeds, set(found), window, shown) if shown else {}
         for name, source in pairs:
             number = number_on(source)
-            found = None if number is None else walked.get(number)
-            g = None if number is None or found is None else found.found.get(number)
             if name in run.replaced and source is run.replaced[name][0]:
                 yield self._unconnected(of, name, target, source, reasons.replaced(run, name))
-            elif number is None or found is None or g is None or not differentiable(source):
+            elif number is None or number not in found:
                 yield self._unconnected(of, name, target, source, self.reasons.find(target, source, name, window))
             else:
-                yield self._connected(of, name, source, number, g, found, details[number])
+                steps = self.chains.connected(details[number], source, chains[number], found[number].at)
+                yield self._connected(of, name, source, found[number], steps, walked[number], details[number])
 
     def _sources(self) -> Iterator[tuple[str, Any]]:
         """The sources by name. Of a variable that was replaced by a plain value, the variable is one; the value that has its
@@ -155,42 +166,45 @@ class _Why:
             self.chains.origin(source), steps, length,
         )  # fmt: skip
 
-    def _connected(self, of: str, name: str, source: Any, number: int, g: Any, walked: Walk, details: Walk) -> Explanation:
-        """An explanation of a gradient that there is."""
-        size, reason = size_of(g), None
-        if not is_finite(g):
-            status = "nan" if size != size else "inf"
-            found = blame_gradient(self.run, self.ancestry, walked, number)
-            if found is not None:
-                reason, made = found
-                reason = self._rewritten(reason, made)
-        elif size == 0:
-            status, reason = "zero", self._zero(walked, details, number, name)
-        else:
-            status = "connected"
-        steps, length = self.chains.connected(walked, details, source, number, reason.span if reason else None)
-        told = reason or Reason("", "", None, "")
+    def _connected(
+        self, of: str, name: str, source: Any, verdict: Verdict, steps: tuple[Step, ...], walked: Walk, details: Walk
+    ) -> Explanation:
+        """An explanation of a gradient that there is; of the two walks the second has the details of what is shown."""
+        told = verdict.reason or Reason("", "", None, "")
+        number = verdict.number
+        gradient = host(self.run.backend.to_host, plain(walked.found[number]))
         return Explanation(
-            of, name, status, host(self.run.backend.to_host, plain(g)), told.code, told.text, told.span, told.help, told.calls,
-            self.chains.origin(source), steps, length, len(details.edges.get(number, ())),
+            of, name, verdict.status, gradient, told.code, told.text, told.span, told.help, told.calls,
+            self.chains.origin(source), steps, len(self.chains.numbers(walked, number)) - 1, len(details.edges.get(number, ())),
         )  # fmt: skip
 
-    def _zero(self, walked: Walk, details: Walk, source: int, name: str) -> Reason | None:
+    def _judged(self, walked: Walk, number: int) -> Verdict:
+        """What there is to say of a gradient."""
+        g = walked.found[number]
+        size = size_of(g)
+        if not is_finite(g):
+            found = blame_gradient(self.run, self.ancestry, walked, number)
+            status = "nan" if size != size else "inf"
+            return Verdict(number, status) if found is None else self._rewritten(number, status, *found)
+        return self._zero(walked, number) if size == 0 else Verdict(number, "connected")
+
+    def _zero(self, walked: Walk, number: int) -> Verdict:
         """Where a gradient became zero: the first operation that has a cotangent and gives nothing, or what cancels."""
-        at = source
+        at = number
         while at in walked.onward:
             edge = walked.onward[at]
+            record = self.ancestry.record(edge.record)
             if edge.share != 0:
-                edges = details.edges.get(at, ())
-                span = self.ancestry.record(edge.record).site.span
-                return cancelled(span, len(edges), f"`{name}`" if at == source else "a value on the way")
+                return Verdict(number, "zero", cancelled(record.site.span), edge.record)
             if edge.cotangent != 0:
-                record = self.ancestry.record(edge.record)
                 found = blame_value(self.run, self.ancestry, record)
-                return self._rewritten(*found) if found else zero_reason(self.run, record, at, edge)
+                if found is not None:
+                    return self._rewritten(number, "zero", *found)
+                return Verdict(number, "zero", zero_reason(self.run, record, at, edge), edge.record)
             at = edge.record
-        return None
+        return Verdict(number, "zero")
 
-    def _rewritten(self, reason: Reason, made: Maker) -> Reason:
-        """A reason with a better formula for its fix, where there is one."""
-        return reason._replace(help=advice(self.run, self.ancestry, made.record, reason, names_of(self.asked.node)))
+    def _rewritten(self, number: int, status: str, reason: Reason, made: Maker) -> Verdict:
+        """What an operation did, with a better formula for the fix, where there is one."""
+        help = advice(self.run, self.ancestry, made.record, reason, names_of(self.asked.node))
+        return Verdict(number, status, reason._replace(help=help), made.number)
