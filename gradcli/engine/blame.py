@@ -75,7 +75,7 @@ def _of_maker(run: Run, made: Maker) -> Reason:
     operands = [element(v, record.y, made.place) for v in record.operands if v is not None]
     result, where = element(record.y, record.y, made.place), f" at {list(made.place)}" if made.place else ""
     if record.site.of is not None:
-        text, help = f"the derivative of {name} gives {result}{where}", _slope_advice(op, [])
+        text, help = f"the derivative of {name} gives {result}{where}", _SLOPES[op.name]([]) if op.name in _SLOPES else _SCALE
     elif type(record.b) is OwnCall:
         text, help = f"{name} gives {result}{where}", "look at the body of the function"
     else:
@@ -166,7 +166,7 @@ def _of_edge(record: Record, edge: Edge, partial: Any, place: tuple[int, ...]) -
 
 # ---- advice ----------------------------------------------------------------------------------------------------------
 
-_SCALE = "scale the values, or compute with logarithms"
+_SCALE = "the numbers outgrow floats: scale them, take smaller steps, or compute with logarithms"
 _GUARD = "guard it: `where(b != 0, a / b, 0)` computes no gradient through what it discards"
 _INSIDE = "keep the argument inside the domain, for example with `clip`"
 

@@ -40,7 +40,7 @@ def text(answers: Sequence[Answer], style: Style) -> str:
 
 def _lines(e: Explanation, file: str, style: Style) -> Iterator[str]:
     paint = _painter(style)
-    of = e.of or (f"what line {e.asked.line} asks for" if e.asked else "the target")
+    of = _of(e) or (f"what line {e.asked.line} asks for" if e.asked else "the target")
     wrt = e.wrt or "its source"
     value = "none" if e.status == "none" else _one_line(e.gradient, style)
     told = f" ({e.reason})" if e.reason else ""
@@ -64,10 +64,14 @@ def _lines(e: Explanation, file: str, style: Style) -> Iterator[str]:
         yield paint(_DIM, f"  `gradcli explain {e.reason}` tells more")
 
 
+def _of(e: Explanation) -> str:
+    return f"Σ{e.of}" if e.of and e.summed else e.of
+
+
 def _table(e: Explanation, file: str, style: Style, paint: Any) -> Iterator[str]:
     """A line a step: where, what, its value, the partial, and the gradient by it."""
     connected = e.status != "none"
-    rows = [["line", "operation", "value", *(["partial", f"∂{e.of}/∂it"] if connected else [])]]
+    rows = [["line", "operation", "value", *(["partial", f"∂{_of(e)}/∂it"] if connected else [])]]
     marks = [""]
     for step in e.steps:
         if step.skipped:

@@ -17,8 +17,10 @@ from ..engine.tape import Blank
 from ..engine.values import Variable, leaves, plain, read
 from ..engine.walks import Walk, partial_by
 from ..lang import program
+from ..ops import OPS
 from .explanations import Step, Summary
 
+IDENTITY = OPS["pos"]
 LONGEST = 60  # characters of a step's text
 
 
@@ -36,13 +38,20 @@ class Chains:
     def __init__(self, run: Run, ancestry: Ancestry, node: program.Program, most: int) -> None:
         self.run, self.ancestry, self.most = run, ancestry, most
         self.statements = {value: statement for value, statement, _ in _assignments(node)}
+        self.assigned = {
+            s.target.slot.name: s.value.span
+            for s in node.body
+            if isinstance(s, program.Assign) and isinstance(s.target, program.NameTarget)
+        }
 
-    def origin(self, source: Any) -> Span | None:
-        """Where a source came from: its declaration, or the operation that made it."""
+    def origin(self, source: Any, name: str) -> Span | None:
+        """Where a source came from: its declaration, the operation that made it, or the assignment of a plain value."""
         if type(source) is Variable:
             return source.span
         number = number_on(source)
-        return self.ancestry.record(number).site.span if number is not None and number >= 0 else None
+        if number is None or number < 0:
+            return self.assigned.get(name)
+        return self.ancestry.record(number).site.span
 
     # ---- connected ---------------------------------------------------------------------------------------------------
 
@@ -62,9 +71,9 @@ class Chains:
         })  # fmt: skip
         return [Link(numbers[k], numbers[max(k - 1, 0)], k - shown - 1) for shown, k in pairwise([-1, *places])]
 
-    def connected(self, details: Walk, source: Any, chain: list[Link], fault: int | None) -> tuple[Step, ...]:
+    def connected(self, details: Walk, source: Any, name: str, chain: list[Link], fault: int | None) -> tuple[Step, ...]:
         """The steps of a chain: the source, and the operations that lead to the target."""
-        steps = [self._source(source, self.brief(details.kept.get(chain[0].number)))]
+        steps = [self._source(source, name, self.brief(details.kept.get(chain[0].number)))]
         for n, before, skipped in chain[1:]:
             partial = partial_by(self.run, self.ancestry.record(n), before)
             gradient = self.brief(details.kept.get(n))
@@ -73,11 +82,11 @@ class Chains:
 
     # ---- unconnected -------------------------------------------------------------------------------------------------
 
-    def broken(self, target: Any, source: Any, breaks: Span | None) -> tuple[tuple[Step, ...], int]:
+    def broken(self, target: Any, source: Any, name: str, breaks: Span | None) -> tuple[tuple[Step, ...], int]:
         """The operations from a source to a target that it has no gradient of, through everything that cuts, and how many
         there are."""
         number = number_on(source)
-        steps = [self._source(source, None)]
+        steps = [self._source(source, name, None)]
         if number is None:
             return tuple(steps), 0
         onward = self.ancestry.way_to(n for n in map(number_on, map(read, leaves(target))) if n is not None).onward
@@ -106,15 +115,17 @@ class Chains:
 
     # ---- steps -------------------------------------------------------------------------------------------------------
 
-    def _source(self, source: Any, gradient: Any) -> Step:
-        span, value = self.origin(source), self.brief(read(source))
+    def _source(self, source: Any, name: str, gradient: Any) -> Step:
+        span, value = self.origin(source, name), self.brief(read(source))
         return Step(self.text(span) if span else "", "", span, value, None, gradient)
 
     def _step(self, number: int, partial: Any, gradient: Any, breaks: bool, skipped: int) -> Step:
         record = self.ancestry.record(number)
         site = record.site
         text = self.text(site.span)
-        if site.of is not None:
+        if site.of is not None and site.op is IDENTITY:
+            text = f"{text}, an argument"
+        elif site.of is not None:
             text = f"{text}, in the derivative of `{site.of.infix or site.of.name}`"
         return Step(text, site.op.name, site.span, self.brief(record.y), partial, gradient, breaks, skipped, record.calls)
 
@@ -122,6 +133,8 @@ class Chains:
         """The program's text at a place, on one line; of the value of an assignment all of that."""
         span = self.statements.get(span, span)
         text = " ".join(span.text.split())
+        while text.startswith("(") and text.count("(") > text.count(")"):  # a span begins with what its first operand does
+            text = text[1:]
         return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
     def brief(self, value: Any) -> Any:

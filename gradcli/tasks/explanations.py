@@ -53,6 +53,7 @@ class Explanation:
     span      where it happens, and `origin` where the source came from
     steps     the chain: of several ways the one that gives most
     length    of the chain, in operations
+    summed    whether the target isn't a scalar, so that the gradient is that of the sum of its elements
     ways      on which the source leads to the target: operations that read it
     """
 
@@ -70,6 +71,7 @@ class Explanation:
     length: int = 0
     ways: int = 0
     asked: Span | None = None
+    summed: bool = False
 
 
 @dataclass(slots=True)

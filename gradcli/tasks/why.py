@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 from ..collector import collector_paused
 from ..diagnostics import GradcliError
 from ..engine import reasons
-from ..engine.backends import ieee
+from ..engine.backends import ieee, shape_of
 from ..engine.blame import blame_gradient, blame_value
+from ..engine.boxes import primal
 from ..engine.derivatives import differentiable, ones_like, verify_target
 from ..engine.evaluator import compile_program, deep_stack, execute, release
 from ..engine.modules import named_variables
@@ -127,7 +128,7 @@ class _Why:
             elif number is None or number not in found:
                 yield self._unconnected(of, name, target, source, self.reasons.find(target, source, name, window))
             else:
-                steps = self.chains.connected(details[number], source, chains[number], found[number].at)
+                steps = self.chains.connected(details[number], source, name, chains[number], found[number].at)
                 yield self._connected(of, name, source, found[number], steps, walked[number], details[number])
 
     def _sources(self) -> Iterator[tuple[str, Any]]:
@@ -160,10 +161,11 @@ class _Why:
             yield self._unconnected(of, name, target, source, found)
 
     def _unconnected(self, of: str, name: str, target: Any, source: Any, reason: Reason) -> Explanation:
-        steps, length = self.chains.broken(target, source, reason.span)
+        steps, length = self.chains.broken(target, source, name, reason.span)
+        origin = self.chains.origin(source, name)
         return Explanation(
-            of, name, "none", None, reason.code, reason.text, reason.span, reason.help, reason.calls,
-            self.chains.origin(source), steps, length,
+            of, name, "none", None, reason.code, reason.text, reason.span or origin, reason.help, reason.calls,
+            origin, steps, length, summed=_is_summed(target),
         )  # fmt: skip
 
     def _connected(
@@ -175,7 +177,9 @@ class _Why:
         gradient = host(self.run.backend.to_host, plain(walked.found[number]))
         return Explanation(
             of, name, verdict.status, gradient, told.code, told.text, told.span, told.help, told.calls,
-            self.chains.origin(source), steps, len(self.chains.numbers(walked, number)) - 1, len(details.edges.get(number, ())),
+            self.chains.origin(source, name), steps, len(self.chains.numbers(walked, number)) - 1,
+            len(details.edges.get(number, ())),
+            summed=_is_summed(self.asked.targets[of]),
         )  # fmt: skip
 
     def _judged(self, walked: Walk, number: int) -> Verdict:
@@ -208,3 +212,9 @@ class _Why:
         """What an operation did, with a better formula for the fix, where there is one."""
         help = advice(self.run, self.ancestry, made.record, reason, names_of(self.asked.node))
         return Verdict(number, status, reason._replace(help=help), made.number)
+
+
+def _is_summed(target: Any) -> bool:
+    """Whether the gradient of a target is that of the sum of its elements."""
+    values = [primal(read(v)) for v in leaves(target)]
+    return len(values) != 1 or shape_of(values[0]) != ()
