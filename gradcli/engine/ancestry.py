@@ -70,6 +70,11 @@ class Ancestry:
         site, in0, in1, a, b, y = segment.records[k : k + STRIDE]
         return Record(number, site, inputs_of(in0, in1), a, b, y, segment)
 
+    def witness(self, value: Any) -> Record | None:
+        """The operation on plain numbers that made this, which isn't finite; None where it was written so."""
+        made = self.trace.witness_of(value)
+        return None if made is None else Record(made.number, made.site, (), made.a, made.b, made.y, self.trace.leaves)
+
     def inputs(self, number: int) -> tuple[int, ...]:
         segment = self._segments[bisect_right(self._firsts, number) - 1]
         k = (number - segment.first) * STRIDE

@@ -46,8 +46,9 @@ def apply(run: Run, site: Site, operands: tuple[Any, ...], options: Mapping[str,
         y = structural(run, site, primals, options)
     active = tuple([k for k, v in enumerate(values) if type(v) is tuple])
     if not active:
-        y = List(y) if type(y) is list else y
-        return run.trace.witness(run.backend, site, primals, options, y) if isinstance(run.trace, KeepingTrace) else y
+        if isinstance(run.trace, KeepingTrace):
+            run.trace.witness(site, primals, options, y)
+        return List(y) if type(y) is list else y
     return _record(run.trace, site, values, primals, options, y, active)
 
 

@@ -26,6 +26,15 @@ def blame(run: Run, ancestry: Ancestry, roots: list[int]) -> tuple[Reason, Maker
     return None if found is None else (_of_maker(run, found), found)
 
 
+def blame_plain(run: Run, ancestry: Ancestry, value: Any) -> tuple[Reason, Maker] | None:
+    """The same for a plain number, which the trace doesn't know; None where it was written so."""
+    record = ancestry.witness(value)
+    if record is None:
+        return None
+    made = Maker(record.number, record)
+    return _of_maker(run, made), made
+
+
 def blame_value(run: Run, ancestry: Ancestry, record: Record, places: Any = None) -> tuple[Reason, Maker] | None:
     """The same for what a record's value has in some `places`, or what it is computed from there; None where all of that is
     finite."""

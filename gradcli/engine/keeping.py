@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..diagnostics import Span
 from ..ops import OPS
 from ..ops.op import Op
-from .backends import Backend, is_inexact
+from .backends import is_inexact
 from .tape import Leaf, Segment, Site, Trace, Traced
 
 SETITEM = OPS["setitem"]
+MOST = 10_000  # notes of what isn't finite
+RECENT = 100  # of these, how many are looked at for one more
 
 
 class KeepingTrace(Trace):
@@ -22,16 +24,17 @@ class KeepingTrace(Trace):
     is paused it goes on recording, and notes the numbers in `paused`. `declined` has the inputs for which a function's own
     rule returned none, with the call's site and the rule.
 
-    `room` is how many bytes it may spend on values that no rule reads; with any, it also records what makes a nan or an
-    infinity of plain numbers.
+    `room` is how many bytes it may spend on values that no rule reads. With any, `witnessed` has the nans and
+    infinities that plain numbers gave, with what made them.
     """
 
-    __slots__ = ("active", "conditions", "declined", "executed", "paused", "room", "segments", "states")
+    __slots__ = ("active", "conditions", "declined", "executed", "paused", "room", "segments", "states", "witnessed")
     keeps_all = True
 
     def __init__(self) -> None:
         super().__init__()
         self.room = 0
+        self.witnessed: list[tuple[Any, Witness]] = []
         self.active: set[int] = set()
         self.paused: set[int] = set()
         self.declined: dict[int, tuple[Site, Any]] = {}
@@ -70,12 +73,44 @@ class KeepingTrace(Trace):
         self.room -= getattr(y, "nbytes", 8)
         return frozenset(("result", *range(n)))
 
-    def witness(self, backend: Backend, site: Site, primals: list[Any], options: Mapping[str, Any], y: Any) -> Any:
-        """What an op gave for plain numbers: recorded where it isn't finite."""
-        if self.room <= 0 or self.segment is None or type(y) is list or not is_inexact(y) or backend.is_finite(y):
-            return y
-        a, b = (*primals, None)[:2] if site.narrow else (tuple(primals), options)
-        return self.record(site.on(()), [], a, b, y, y)
+    def witness(self, site: Site, primals: list[Any], options: Mapping[str, Any], y: Any) -> None:
+        """Notes an op on plain numbers, which isn't recorded, where it makes what isn't finite, or passes it on."""
+        if self.room <= 0 or len(self.witnessed) >= MOST or type(y) is list or not is_inexact(y) or _is_finite(y):
+            return
+        bad = [p for p in primals if not _is_finite(p)]
+        if bad:
+            maker = next(filter(None, map(self.witness_of, bad)), None)
+        else:
+            a, b = (*primals, None)[:2] if site.narrow else (tuple(primals), options)
+            maker = Witness(self.number, site, a, b, y)
+        if maker is not None:
+            self.witnessed.append((y, maker))
+
+    def witness_of(self, value: Any) -> Witness | None:
+        """What made a plain number that isn't finite, as far as that is still known; None where it was written so."""
+        maker: Witness
+        for y, maker in reversed(self.witnessed[-RECENT:]):
+            if y is value or (type(y) is type(value) is float and (y == value or bool(y != y and value != value))):
+                return maker
+        return None
+
+
+class Witness(NamedTuple):
+    """An op that made what isn't finite of plain numbers, as it would have been recorded; `number` is the next record's."""
+
+    number: int
+    site: Site
+    a: Any
+    b: Any
+    y: Any
+
+
+def _is_finite(value: Any) -> bool:
+    """Whether all of a number or array is finite; squares that overflow don't count."""
+    if not is_inexact(value):
+        return True
+    finite = value - value == 0
+    return bool(finite.all()) if hasattr(finite, "all") else bool(finite)
 
 
 def carries(op: Op, y: Any) -> bool:

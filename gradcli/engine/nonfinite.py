@@ -64,7 +64,7 @@ def maker_at(run: Run, ancestry: Ancestry, record: Record, places: Any) -> Maker
             if _any(bad):
                 search.push(numbers[k], bad if shape_of(bad) else None)
         elif k not in numbers and not _lacks(operand) and _any(search.bad_in(operand, wanted)):
-            return Maker(record.number, record, k, _place(run, places) if shape_of(places) else ())
+            return search.made(record, k, places)
     return search.first()
 
 
@@ -123,7 +123,14 @@ class _Search:
                 passed = True
             self.push(numbers[k], wanted if shape_of(wanted) else None)
         if not passed and bad is not None:
-            self.found.append(Maker(record.number, record, plain, _place(self.run, places)))
+            self.found.append(self.made(record, plain, places))
+
+    def made(self, record: Record, plain: int | None, places: Any) -> Maker:
+        """What a record made, or what made its operand `plain`, a plain number."""
+        witness = None if plain is None else self.ancestry.witness(record.operands[plain])
+        if witness is not None:
+            return Maker(witness.number, witness, None, _place(self.run, _nonfinite(self.run, witness.y)))
+        return Maker(record.number, record, plain, _place(self.run, places))
 
     def known(self, operand: Any, number: int) -> Any:
         """An operand, as its record kept it or as what made it did; None where neither did."""

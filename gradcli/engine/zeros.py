@@ -69,6 +69,8 @@ def _judged(run: Run, record: Record, n: int, edge: Edge, name: str) -> tuple[st
     if op in _PRODUCTS and not _underflows(run, record, n, edge):
         other = _others(record, positions)
         return "zero_factor", f"{name} multiplies it by 0{other}", "let the factor start at another value than 0"
+    if op == "softmax" and type(record.y) is not Blank and bool(((record.y > 0) & (record.y < 1)).any()):
+        return "cancelled", "the elements of `softmax` always add up to 1", "nothing is lost: their sum doesn't move"
     if op in _FLATTENING:
         fix = "keep its argument small: normalise it, or compute with logarithms (`log_softmax`, `logsumexp`)"
         return "saturated", f"{name} is saturated{at}: its slope is 0 in floating point", fix

@@ -9,7 +9,7 @@ from ..collector import collector_paused
 from ..diagnostics import Diagnostic, GradcliError
 from ..engine.ancestry import Ancestry
 from ..engine.backends import count, ieee, shape_of
-from ..engine.blame import blame, blame_gradient
+from ..engine.blame import blame, blame_gradient, blame_plain
 from ..engine.boxes import primal
 from ..engine.derivatives import gradients, ones_like, verify_target
 from ..engine.evaluator import compile_program, deep_stack, execute, release
@@ -38,7 +38,8 @@ def find_nonfinite(
 
     The program runs a second time, with a trace that keeps everything.
     """
-    reached = list(_reached(evaluation))
+    with ieee():
+        reached = list(_reached(evaluation))
     if not reached:
         return []
     run = keeping_run(inputs, options)
@@ -64,7 +65,7 @@ def _reached(evaluation: Evaluation) -> Iterator[str]:
 def _all_finite(value: Any) -> bool:
     if isinstance(value, list | dict):
         return all(map(_all_finite, value.values() if isinstance(value, dict) else value))
-    return value is None or isinstance(value, str) or is_finite(value)
+    return is_finite(value)
 
 
 class _Search:
@@ -107,6 +108,10 @@ class _Search:
         found = blame(self.run, self.ancestry, numbers) if numbers else None
         if found is not None:
             yield found
+        for value in values:
+            plain = None if type(value) is tuple or _all_finite(value) else blame_plain(self.run, self.ancestry, value)
+            if plain is not None:
+                yield plain
 
     def _on_the_way_back(self, seeds: list[Any], source: Any) -> Iterator[Found]:
         number = number_on(source)

@@ -76,7 +76,7 @@ _COMMUTATIVE = frozenset(("add", "mul"))
 def advice(run: Run, ancestry: Ancestry, record: Record | None, reason: Reason, names: Mapping[Span, Span]) -> str:
     """What to write instead of the formula that the record at fault is part of; behind the reason's own fix where it isn't
     finite here either. `names` are the places of values that have a name, with that of the name."""
-    if record is None or record.site.of is not None:
+    if record is None or record.site.of is not None or not record.inputs:
         return reason.help
     table = {**REWRITINGS, **LOSSY}
     found = [m for root in _readers(ancestry, record) for m in _matches(run, ancestry, root, table, record.number)]
@@ -87,7 +87,7 @@ def advice(run: Run, ancestry: Ancestry, record: Record | None, reason: Reason, 
         new, old = match.written(match.replacement, names), match.written(match.pattern, names)
         if match.works(derivative=reason.code != "nonfinite_value"):
             return f"write `{new}` instead of `{old}`"
-        if match.pattern not in CHANGING:
+        if match.pattern not in CHANGING and match.records[-1].number == record.number:
             return f"{reason.help}; `{new}` is better than `{old}`"
     return reason.help
 
@@ -179,7 +179,7 @@ class _Match:
         for start, end, name in sorted(set(_names(node))):
             number, value = self.bound[name]
             called = self._called(number, value, names)
-            if not re.fullmatch(r"[\w.]+(\([^()]*\))?", called) and not _in_brackets(formula, start, end):
+            if not re.fullmatch(r"[\w.]+(\([^()]*\)|\[[^][]*\])?", called) and not _in_brackets(formula, start, end):
                 called = f"({called})"
             text = text[: start + shift] + called + text[end + shift :]
             shift += len(called) - (end - start)

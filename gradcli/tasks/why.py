@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
 
 from ..collector import collector_paused
-from ..diagnostics import GradcliError
+from ..diagnostics import GradcliError, Span
 from ..engine import reasons
 from ..engine.backends import ieee, shape_of
 from ..engine.blame import blame_gradient, blame_value
@@ -80,6 +81,10 @@ class _Why:
         self.reasons = Reasons(run, asked.node)
         self.ancestry = self.reasons.ancestry
         self.chains = Chains(run, self.ancestry, asked.node, steps)
+
+    @cached_property
+    def names(self) -> dict[Span, Span]:
+        return names_of(self.asked.node)
 
     def explanations(self) -> Iterator[Explanation]:
         told = [e for e in map(self._request, chain.from_iterable(self.run.unconnected.values())) if e is not None]
@@ -210,7 +215,7 @@ class _Why:
 
     def _rewritten(self, number: int, status: str, reason: Reason, made: Maker) -> Verdict:
         """What an operation did, with a better formula for the fix, where there is one."""
-        help = advice(self.run, self.ancestry, made.record, reason, names_of(self.asked.node))
+        help = advice(self.run, self.ancestry, made.record, reason, self.names)
         return Verdict(number, status, reason._replace(help=help), made.number)
 
 
