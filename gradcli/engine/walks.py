@@ -41,12 +41,21 @@ class Walk(Sweep):
     onward   by number the edge of the largest share; one that isn't finite counts as larger than any
     kept     by number, of those asked for: the cotangent itself
     edges    by number, of those asked for: all edges that lead there
+    masks    by number the elements that are asked about, where not all are: edges between others don't count
     bad      by record and input, where a finite cotangent gave a share that isn't: the cotangent
     """
 
-    def __init__(self, run: Run, wanted: set[int], marked: set[int] | None, outside: set[int], asked: frozenset[int]) -> None:
+    def __init__(
+        self,
+        run: Run,
+        wanted: set[int],
+        marked: set[int] | None,
+        outside: set[int],
+        asked: frozenset[int] = frozenset(),
+        masks: dict[int, Any] | None = None,
+    ) -> None:
         super().__init__(run, wanted, marked, outside, repairs=True)
-        self.asked = asked
+        self.asked, self.masks = asked, masks
         self.onward: dict[int, Edge] = {}
         self.kept: dict[int, Any] = {}
         self.edges: dict[int, list[Edge]] = {}
@@ -73,6 +82,8 @@ class Walk(Sweep):
                 self._shares.clear()
                 size = self._pass(site, inputs_of(in0, in1), a, b, g, y, number)
                 for n, share in self._shares.items():
+                    if self.masks is not None and not (number in self.masks and n in self.masks):
+                        continue
                     self._note(n, Edge(number, size, share))
                     if share - share != 0.0 and size - size == 0.0:
                         self.bad[number, n] = g
@@ -88,12 +99,19 @@ class Walk(Sweep):
                 self.add(n, share)
             return g
         if type(b) is tuple and self._one_element(site, a, b, numbers, g, number):
-            return self._bounds.pop(number, 0.0) if site.op is SETITEM else size_of(g)
+            return self._bounds.pop(number, 0.0) if site.op is SETITEM else self._size(number, g)
         if site.op.elementwise:
             self._elementwise(site, (a, b)[: len(site.op.signature.operands)] if site.narrow else a, numbers, g, y, number)
         else:
             self.structural(site, a, b, numbers, g, y, number)
-        return size_of(g)
+        return self._size(number, g)
+
+    def _size(self, n: int, value: Any) -> float:
+        """The size of a cotangent for `n`, in the elements that are asked about."""
+        mask = None if self.masks is None else self.masks.get(n)
+        if type(value) is float or mask is None or not shape_of(mask) or shape_of(mask) != shape_of(value):
+            return size_of(value)
+        return size_of(value[mask])
 
     def _one_element(self, site: Site, operands: Any, index: Any, numbers: tuple[int, ...], g: Any, number: int) -> bool:
         """An element of a vector read or written, in place; returns whether it was one."""
@@ -110,7 +128,7 @@ class Walk(Sweep):
                 self.cotangents[n] = total
                 self.owned.add(n)
             total[k] += g
-            self._shares[n] = g
+            self._shares[n] = g  # of an element that is asked about, or the record has no mask
             self._bounds[n] = max(self._bounds.get(n, 0.0), abs(g))
             return True
         if site.op is SETITEM and type(g) is xp.ndarray and type(operands[1]) is not Blank:
@@ -132,7 +150,7 @@ class Walk(Sweep):
         """Adds a cotangent to what waits for `n`, and notes its size. Nothing is added in place."""
         if self.marked is not None and n not in self.marked:
             return
-        self._shares[n] = self._shares.get(n, 0.0) + (c if type(c) is float else size_of(c))
+        self._shares[n] = self._shares.get(n, 0.0) + (c if type(c) is float else self._size(n, c))
         old = self.cotangents.get(n)
         if type(old) is Lanes:
             self.cotangents[n] = Lanes(old.array + c.array)
@@ -180,13 +198,20 @@ def size_of(value: Any) -> float:
     return abs(value) if is_complex(value) else float(value)
 
 
-def walk(run: Run, seeds: list[tuple[Traced, Any]], wanted: set[int], window: Window, asked: Iterable[int] = ()) -> Walk | None:
+def walk(
+    run: Run,
+    seeds: list[tuple[Traced, Any]],
+    wanted: set[int],
+    window: Window,
+    asked: Iterable[int] = (),
+    masks: dict[int, Any] | None = None,
+) -> Walk | None:
     """A walk from targets with their cotangents to what is wanted; None where there is no way. Sources that the window came
     to watch late must be asked for one by one. Raises GradcliError as `sweep`."""
     made: list[Walk] = []
 
     def make(run: Run, wanted: set[int], marked: set[int] | None, outside: set[int]) -> Walk:
-        made.append(Walk(run, wanted, marked, outside, frozenset(asked)))
+        made.append(Walk(run, wanted, marked, outside, frozenset(asked), masks))
         return made[-1]
 
     sweep(run, seeds, wanted, recorded=False, window=window, walk=make)
@@ -213,7 +238,7 @@ def shares(run: Run, record: Record, g: Any) -> dict[int, Any]:
     """What one record gives to its active inputs for the cotangent `g` of its value. Raises GradcliError as a sweep."""
     trace = record.segment.trace
     active = {n for n in record.inputs if not isinstance(trace, KeepingTrace) or n in trace.active}
-    return _Single(run, set(), active, set(), frozenset()).pulled(record, g)
+    return _Single(run, set(), active, set()).pulled(record, g)
 
 
 def partial_by(run: Run, record: Record, n: int) -> Any:

@@ -29,11 +29,11 @@ _FLATTENING = frozenset((
 ))  # fmt: skip
 
 
-def zero_reason(run: Run, record: Record, n: int, edge: Edge) -> Reason:
-    """Why a record gives nothing to its input `n`, though it has a cotangent itself."""
+def zero_reason(run: Run, record: Record, n: int, edge: Edge, mask: Any = None) -> Reason:
+    """Why a record gives nothing to its input `n`, or to the elements of that in a mask, though it has a cotangent itself."""
     op = record.site.op
     name = op.infix or op.name
-    code, text, help = _judged(run, record, n, edge, f"`{name}`")
+    code, text, help = _judged(run, record, n, edge, f"`{name}`", mask)
     return Reason(code, text, record.site.span, help, record.calls)
 
 
@@ -43,11 +43,13 @@ def cancelled(span: Span | None) -> Reason:
     return Reason("cancelled", text, span, "nothing is lost: the target doesn't move with it")
 
 
-def _judged(run: Run, record: Record, n: int, edge: Edge, name: str) -> tuple[str, str, str]:
+def _judged(run: Run, record: Record, n: int, edge: Edge, name: str, mask: Any) -> tuple[str, str, str]:
     """The reason code, what it says here, and the fix."""
     op = record.site.op.name
     positions = [k for k, m in record.traced_operands() if m == n]
     operand = None if type(record.b) is OwnCall else record.operands[positions[0]]
+    if mask is not None and operand is not None and type(operand) is not Blank and shape_of(mask) == shape_of(operand) != ():
+        operand = operand[mask]
     at = _at(operand)
     if type(record.b) is OwnCall:
         return "rule_gives_zero", f"the rule of {name} gives 0 here", "check the rule with `gradcli check`"

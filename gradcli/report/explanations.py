@@ -33,7 +33,7 @@ def text(answers: Sequence[Answer], style: Style) -> str:
         if len(answers) > 1:
             blocks.insert(0, f"{answer.file}:\n")
         if not blocks and not answer.diagnostics:
-            blocks = ["there is nothing to explain: no output has a gradient, and no variable is trainable\n"]
+            blocks = ["nothing to explain: no output has a gradient unasked; name what to differentiate with --of and --wrt\n"]
         parts.append("\n".join(blocks))
     return "\n".join(part for part in parts if part)
 
