@@ -101,6 +101,7 @@ class Walk(Sweep):
         if type(b) is tuple and self._one_element(site, a, b, numbers, g, number):
             return self._bounds.pop(number, 0.0) if site.op is SETITEM else self._size(number, g)
         if site.op.elementwise:
+            self.owned.difference_update(numbers)  # or their shares would be added in place, unseen
             self._elementwise(site, (a, b)[: len(site.op.signature.operands)] if site.narrow else a, numbers, g, y, number)
         else:
             self.structural(site, a, b, numbers, g, y, number)

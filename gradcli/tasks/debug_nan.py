@@ -116,7 +116,9 @@ class _Search:
     def _on_the_way_back(self, seeds: list[Any], source: Any) -> Iterator[Found]:
         number = number_on(source)
         walked = None if number is None else walk(self.run, seeds, {number}, self.run.trace.main)
-        found = None if walked is None or number is None else blame_gradient(self.run, self.ancestry, walked, number)
+        if number is None or walked is None or is_finite(walked.found.get(number, 0.0)):
+            return
+        found = blame_gradient(self.run, self.ancestry, walked, number)
         if found is not None:
             yield found
 
