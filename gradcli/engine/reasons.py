@@ -85,9 +85,11 @@ class Reasons:
             declared = source.span if type(source) is Variable else None
             place = self.unexecuted.read_of(name, declared)
             if place is not None:
-                return Reason("branch_not_taken", f"{called} is only used on a path that wasn't taken", place, "")
-            return Reason("never_read", f"the value of {called} is never read", declared, "")
-        return Reason("not_on_path", f"{called} is used, but the target doesn't depend on it", used, "")
+                help = "at inputs that take the other path there is a gradient"
+                return Reason("branch_not_taken", f"{called} is only used on a path that wasn't taken", place, help)
+            return Reason("never_read", f"the value of {called} is never read", declared, "use it, or leave it out")
+        help = "check the names: what the target is made of comes from elsewhere"
+        return Reason("not_on_path", f"{called} is used, but the target doesn't depend on it", used, help)
 
     def _not_in(self, window: Window, source: int, targets: set[int], called: str) -> Reason:
         """Why a chain that the trace has doesn't count in a window: the source isn't watched, or a link lies outside."""
@@ -194,9 +196,11 @@ def _break_at(site: Site, paused: bool) -> Reason:
             "detached", f"the chain is cut by `{op.name}`", site.span, f"leave out `{op.name}` to let gradients through"
         )
     if carries(op, 1.0):
-        return Reason("integer", f"`{op.infix or op.name}` gives ints here, and only floats are differentiable", site.span, "")
+        text = f"`{op.infix or op.name}` gives ints here, and only floats are differentiable"
+        return Reason("integer", text, site.span, "compute with floats: write `2.0` instead of `2`")
     if op.integers == "bool" or op.category == "logic":
-        return Reason("condition_only", f"`{op.infix or op.name}` gives a bool, which has no gradient", site.span, "")
+        text = f"`{op.infix or op.name}` gives a bool, which has no gradient"
+        return Reason("condition_only", text, site.span, "use something smooth in its place, such as `sigmoid`")
     text = f"`{op.infix or op.name}` gives ints, which have no gradient"
     return Reason("integer", text, site.span, "keep floats: `floor`, `round` and `trunc` do")
 

@@ -95,14 +95,22 @@ class Chains:
             numbers.append(onward[numbers[-1]])
             seen.add(numbers[-1])
         places = {n: self._placed(n, seen) for n in numbers[1:]}
-        fault = next((n for n, (span, _) in places.items() if span == breaks), None)
+        fault = next((n for n, (span, _) in places.items() if self._is_at(span, breaks)), None)
         for n, _, skipped in self.picked(numbers, fault)[1:]:
             span, value = places[n]
             if n < 0:
                 steps.append(Step(self.text(span), ":=", span, self.brief(value), breaks=n == fault, skipped=skipped))
             else:
                 steps.append(self._step(n, None, None, n == fault, skipped))
+        if fault is None and breaks is not None and breaks != steps[0].span:  # beside the chain: a condition, a rule
+            line = breaks.source.line(breaks.line).strip()
+            steps.append(Step(line if len(line) <= LONGEST else line[: LONGEST - 1] + "…", "", breaks, breaks=True))
         return tuple(steps), len(numbers) - 1
+
+    def _is_at(self, span: Span, breaks: Span | None) -> bool:
+        """Whether a link is at the place of a break: it may be that of the name which its value goes to."""
+        whole = self.statements.get(span, span)
+        return breaks is not None and (span == breaks or (whole.source is breaks.source and whole.start == breaks.start))
 
     def _placed(self, n: int, seen: set[int]) -> tuple[Span, Any]:
         """Where a link of a chain is, a record or a state of a variable, and the value that it has."""
