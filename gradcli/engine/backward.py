@@ -15,6 +15,7 @@ from . import reasons
 from .ancestry import Ancestry
 from .apply import apply
 from .attached import recorded
+from .changes import note
 from .derivatives import gradients, seeds_for, verify_target
 from .keeping import KeepingTrace
 from .run import Run
@@ -54,6 +55,7 @@ def backward(run: Run, site: Site, operands: list[Any], options: dict[str, Any])
         plain_seeds = [(head, primal(cotangent)) for head, cotangent in seeds]
         filled = _filled(run, site, variables, gradients(run, plain_seeds, variables, False, path))
     for variable, grad in zip(variables, filled, strict=True):
+        note(run, ("grad", variable))
         variable.grad = grad
     if not (retain or create):
         path.consume(span)

@@ -13,6 +13,7 @@ from . import builtins, indexing, modules, tapes
 from .apply import apply
 from .compiler import Closure, Compiler
 from .inlining import known_functions
+from .liveness import Liveness
 from .own_functions import with_rule
 from .run import MAX_DEPTH, Run
 from .tape import Site
@@ -67,7 +68,8 @@ def _compile_code(c: Compiler, node: program.Function) -> Code:
     path = function_path(node) if c.places else c.path
     parameters = {p.slot.index for p in node.parameters}
     functions = known_functions(node.body, node, c.functions)
-    with c.within(declared=set(), parameters=parameters, path=path, in_module=False, in_function=True, functions=functions):
+    facts = {"declared": set(), "parameters": parameters, "functions": functions, "liveness": Liveness(node.body)}
+    with c.within(path=path, in_module=False, in_function=True, **facts):
         body = compile_body(c, node.body)
     return code_of(node, body)
 
@@ -210,9 +212,11 @@ def call_value(run: Run, callee: Any, arguments: list[Any], keywords: dict[str, 
     if type(callee) is Instance:
         return call_value(run, modules.call_member(run, callee, site.span), arguments, keywords, site, path)
     if type(callee) is Transform:
-        from .transforms import call_transform  # which calls functions
+        from .mapping import call_mapped  # which call functions
+        from .transforms import call_transform
 
-        return call_transform(run, callee, arguments, keywords, site)
+        call = call_mapped if callee.kind == "vmap" else call_transform
+        return call(run, callee, arguments, keywords, site)
     run.fail("E308", f"{describe(callee)} is not a function", site.span, help="only functions can be called")
 
 

@@ -86,7 +86,8 @@ def ones_like(run: Run, value: Any) -> Any:
     """The cotangent of a sum: ones of the value's shape and dtype."""
     value = primal(value)
     if type(value) is Lanes:
-        return Lanes(run.backend.xp.ones(value.array.shape, value.dtype))
+        group = run.group if run.group is not None and run.group.within(value.group) else value.group
+        return Lanes(run.backend.xp.ones((*value.shape, group.size), value.dtype), group)
     if not shape_of(value):
         return 1.0 if type(value) is float else _scalar_like(run, value, 1.0)
     return run.backend.xp.ones(value.shape, value.dtype)
@@ -103,7 +104,7 @@ def zeros_like(run: Run, value: Any) -> Any:
     """Zeros of the value's shape and dtype; floats for what is no float."""
     value = primal(read(value))
     if not shape_of(value):
-        return _scalar_like(run, value, 0.0)
+        return _scalar_like(run, value, 0.0) if type(value) is not Lanes else run.backend.settle(value.dtype.type(0.0))
     return run.backend.xp.zeros(value.shape, value.dtype if is_inexact(value) else run.settings.dtype)
 
 

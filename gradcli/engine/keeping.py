@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ..diagnostics import Span
-from ..ops import OPS
 from ..ops.op import Op
 from .backends import is_inexact
 from .tape import Leaf, Segment, Site, Trace, Traced
 
-SETITEM = OPS["setitem"]
+ROOM = 2**29  # bytes of values that no rule reads
 MOST = 10_000  # notes of what isn't finite
 RECENT = 100  # of these, how many are looked at for one more
 
@@ -24,8 +23,8 @@ class KeepingTrace(Trace):
     is paused it goes on recording, and notes the numbers in `paused`. `declined` has the inputs for which a function's own
     rule returned none, with the call's site and the rule.
 
-    `room` is how many bytes it may spend on values that no rule reads. With any, `witnessed` has the nans and
-    infinities that plain numbers gave, with what made them.
+    Records have all operands and results, whether a rule reads them or not, as long as there is `room`; and `witnessed` has
+    the nans and infinities that plain numbers gave, with what made them.
     """
 
     __slots__ = ("active", "conditions", "declined", "executed", "paused", "room", "segments", "states", "witnessed")
@@ -33,7 +32,7 @@ class KeepingTrace(Trace):
 
     def __init__(self) -> None:
         super().__init__()
-        self.room = 0
+        self.room = ROOM
         self.witnessed: list[tuple[Any, Witness]] = []
         self.active: set[int] = set()
         self.paused: set[int] = set()
@@ -49,6 +48,11 @@ class KeepingTrace(Trace):
             self.active.add(traced[1])
         return traced
 
+    def decide(self, condition: Traced, span: Span) -> bool | None:
+        """Notes what decides a path; a kind of this trace may tell which way to go, whatever the condition's value."""
+        self.conditions.append((condition, span))
+        return None
+
     def _resume(self) -> None:
         pass  # a pause doesn't stop this trace
 
@@ -59,19 +63,12 @@ class KeepingTrace(Trace):
 
     def record(self, site: Site, inputs: list[Traced], a: Any, b: Any, kept: Any, y: Any) -> Any:
         traced = super().record(site, inputs, a, b, kept, y)
+        self.room -= getattr(y, "nbytes", 8)
         if not any(window.recording for window in self.windows):
             self.paused.add(traced[1])
         elif carries(site.op, y) and any(i[1] in self.active for i in inputs):
             self.active.add(traced[1])
         return traced
-
-    def saved(self, op: Op, reads: frozenset[int | str], n: int, y: Any) -> frozenset[int | str]:
-        """What a record of an op of `n` operands keeps: what its rule reads, and all else where there is room. An array that
-        is written into is not held, or each write would copy it."""
-        if self.room <= 0 or op is SETITEM:
-            return reads
-        self.room -= getattr(y, "nbytes", 8)
-        return frozenset(("result", *range(n)))
 
     def witness(self, site: Site, primals: list[Any], options: Mapping[str, Any], y: Any) -> None:
         """Notes an op on plain numbers, which isn't recorded, where it makes what isn't finite, or passes it on."""

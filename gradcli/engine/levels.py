@@ -90,12 +90,15 @@ class Recording:
         if type(value) is not float and level_of(value) == trace.level:
             if self._seen is not None:
                 self._taken, self._seen = _numbers_seen(*self._seen), None
-            if self._taken is not None and value[1] not in self._taken:
+            constant = isinstance(trace, KeepingTrace) and value[1] not in trace.active
+            if self._taken is not None and value[1] not in self._taken and not constant:
                 self._passes_on = True
                 self.inputs.append(value)  # it comes into the function by this argument alone
                 return value
             kept = blank(value[0])
             fresh: Any = trace.record(site.derived(IDENTITY).on((0,)), [value], kept, None, kept, value[0])
+            if isinstance(trace, KeepingTrace):
+                trace.active.add(fresh[1])
         else:
             origin = self.origin = self.origin or Leaf(trace, None, self.order)
             fresh = value, -next(leaf_numbers), origin

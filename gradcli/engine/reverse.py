@@ -91,4 +91,6 @@ def _pass(segments: list[Segment], seeds: list[tuple[Traced, Any]], pass_: Sweep
     for number in wanted:  # leaves are never passed, so theirs are still waiting
         if number in pass_.cotangents and (marked is None or number in marked):
             pass_.found[number] = pass_.cotangents[number]
+    if pass_.laned:
+        return {number: pass_.asked(c) for number, c in pass_.found.items()}
     return pass_.found

@@ -85,7 +85,9 @@ class Site:
 
 def blank(value: Any) -> Any:
     """What a record keeps of a value that no rule reads: of an array its shape and dtype, a scalar as it is."""
-    return Blank(value.shape, value.dtype) if getattr(value, "shape", ()) and type(value) is not Lanes else value
+    if type(value) is Lanes:
+        return Lanes(Blank(value.array.shape, value.dtype), value.group)
+    return Blank(value.shape, value.dtype) if getattr(value, "shape", ()) else value
 
 
 class Blank:
@@ -187,7 +189,8 @@ class Trace:
     `level` is that of its values (`boxes.py`), 0 for the main trace, and `below` the trace of a lower one. `segment` is
     the current one, or None while no window records. `watched` holds the numbers of all leaves, `variables` those of
     trainable variables, which windows watch by themselves. `keeps_all` tells the second keeping policy (`KeepingTrace`)
-    from the normal one.
+    from the normal one, and `keeps_constants` whether even operations on nothing but constants are recorded; `room` is how
+    many bytes it may still spend on values that no rule reads.
     """
 
     __slots__ = (
@@ -195,6 +198,8 @@ class Trace:
         "variables", "watched", "windows",
     )  # fmt: skip
     keeps_all = False
+    keeps_constants = False
+    room = 0
 
     def __init__(self, level: int = 0, below: Trace | None = None) -> None:
         self.level, self.below = level, below

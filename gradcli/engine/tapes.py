@@ -15,12 +15,13 @@ from .batches import batch_jacobian
 from .compiler import Compiler
 from .derivatives import grad
 from .jacobians import jacobian
+from .keeping import KeepingTrace
 from .run import Run
 from .tape import Site, primal
 from .values import FRAME_HEAD, Cell, Instance, List, Tape, Variable, describe, is_number, read
 from .windows import Window
 
-Statement: TypeAlias = "Callable[[list[Any]], int | None]"
+Statement: TypeAlias = "Callable[[list[Any]], Any]"
 
 
 def compile_tape(c: Compiler, node: program.Tape) -> Statement:
@@ -32,7 +33,7 @@ def compile_tape(c: Compiler, node: program.Tape) -> Statement:
     options = [(name, compile_value(c, value), value.span) for name, value in node.options]
     body = compile_block(c, node.body)
 
-    def run_tape(frame: list[Any]) -> int | None:
+    def run_tape(frame: list[Any]) -> Any:
         run = frame[0]
         watches, persistent = True, False
         for name, value, span in options:
@@ -69,7 +70,7 @@ def compile_pause(c: Compiler, node: program.Pause) -> Statement:
 
     body = compile_block(c, node.body)
 
-    def run_pause(frame: list[Any]) -> int | None:
+    def run_pause(frame: list[Any]) -> Any:
         run = frame[0]
         outside, run.paused = run.paused, run.level
         traces = run.traces()
@@ -127,6 +128,8 @@ def watch(run: Run, window: Window, value: Any, span: Any) -> None:
         for item in value.values() if type(value) is dict else value:
             watch(run, window, item, span)
     elif type(value) is tuple:
+        if isinstance(window.trace, KeepingTrace):
+            window.trace.active.add(value[1])  # even a constant
         window.add(value[1])
     elif type(value) is Variable:
         known = value.number != 0

@@ -18,6 +18,7 @@ from .keeping import KeepingTrace
 from .lanes import Lanes
 from .plain_sweep import GETITEM, SETITEM, Sweep, _scalar_pull
 from .reverse import sweep
+from .rules import Value
 from .run import Run
 from .tape import Blank, Segment, Site, Traced
 from .windows import Window, inputs_of
@@ -39,8 +40,8 @@ class Walk(Sweep):
     """One walk over the trace that keeps its tracks.
 
     onward   by number the edge of the largest share; one that isn't finite counts as larger than any
-    kept     by number, of those asked for: the cotangent itself
-    edges    by number, of those asked for: all edges that lead there
+    kept     by number, of those in detail: the cotangent itself
+    edges    by number, of those in detail: all edges that lead there
     masks    by number the elements that are asked about, where not all are: edges between others don't count
     bad      by record and input, where a finite cotangent gave a share that isn't: the cotangent
     """
@@ -51,11 +52,11 @@ class Walk(Sweep):
         wanted: set[int],
         marked: set[int] | None,
         outside: set[int],
-        asked: frozenset[int] = frozenset(),
+        detailed: frozenset[int] = frozenset(),
         masks: dict[int, Any] | None = None,
     ) -> None:
         super().__init__(run, wanted, marked, outside, repairs=True)
-        self.asked, self.masks = asked, masks
+        self.detailed, self.masks = detailed, masks
         self.onward: dict[int, Edge] = {}
         self.kept: dict[int, Any] = {}
         self.edges: dict[int, list[Edge]] = {}
@@ -72,7 +73,7 @@ class Walk(Sweep):
                 g = self.cotangents.pop(number, None)
                 if g is None or (self.marked is not None and number not in self.marked):
                     continue
-                if number in self.asked:
+                if number in self.detailed:
                     self._keep(number, g)
                 if number in self.wanted:
                     self.found[number] = g
@@ -153,8 +154,8 @@ class Walk(Sweep):
             return
         self._shares[n] = self._shares.get(n, 0.0) + (c if type(c) is float else self._size(n, c))
         old = self.cotangents.get(n)
-        if type(old) is Lanes:
-            self.cotangents[n] = Lanes(old.array + c.array)
+        if self.laned and old is not None and Lanes in (type(old), type(c)):
+            self.add_lanes(n, old, c)
         else:
             self.cotangents[n] = c if old is None else old + c
         self.owned.discard(n)
@@ -166,13 +167,13 @@ class Walk(Sweep):
     def _accumulate(self, rule: Any, m: Any, n: int, g: Any, y: Any, x: Any, options: Any) -> None:
         super()._accumulate(rule, m, n, g, y, x, options)
         if self.marked is None or n in self.marked:
-            self._shares[n] = size_of(g)
+            self._shares[n] = size_of(primal(g.v) if type(g) is Value else g)
 
     def _note(self, n: int, edge: Edge) -> None:
         known = self.onward.get(n)
         if known is None or _rank(edge) >= _rank(known):
             self.onward[n] = edge
-        if n in self.asked:
+        if n in self.detailed:
             self.edges.setdefault(n, []).append(edge)
 
     def _keep(self, n: int, g: Any) -> None:
@@ -204,7 +205,7 @@ def walk(
     seeds: list[tuple[Traced, Any]],
     wanted: set[int],
     window: Window,
-    asked: Iterable[int] = (),
+    detailed: Iterable[int] = (),
     masks: dict[int, Any] | None = None,
 ) -> Walk | None:
     """A walk from targets with their cotangents to what is wanted; None where there is no way. Sources that the window came
@@ -212,15 +213,16 @@ def walk(
     made: list[Walk] = []
 
     def make(run: Run, wanted: set[int], marked: set[int] | None, outside: set[int]) -> Walk:
-        made.append(Walk(run, wanted, marked, outside, frozenset(asked), masks))
+        made.append(Walk(run, wanted, marked, outside, frozenset(detailed), masks))
         return made[-1]
 
-    sweep(run, seeds, wanted, recorded=False, window=window, walk=make)
-    for walk in made:
-        for number in walk.wanted & walk.asked:  # leaves, which are never passed
-            if number in walk.found:
-                walk.kept.setdefault(number, walk.found[number])
-    return made[-1] if made else None
+    found = sweep(run, seeds, wanted, recorded=False, window=window, walk=make)
+    if not made:
+        return None
+    made[-1].found = found
+    for number in wanted & made[-1].detailed & found.keys():  # leaves, which are never passed
+        made[-1].kept.setdefault(number, found[number])
+    return made[-1]
 
 
 # ---- partials --------------------------------------------------------------------------------------------------------

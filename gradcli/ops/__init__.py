@@ -18,6 +18,7 @@ from . import (
     incomplete,
     indexing,
     interpolation,
+    lanes,
     learning,
     linalg,
     logic,
@@ -55,6 +56,7 @@ _MODULES = (
     creation,
     random,
     indexing,
+    lanes,
     derivative,
 )
 

@@ -20,18 +20,15 @@ if TYPE_CHECKING:
     from .evaluate import Answer
 
 EXPLAIN_STEPS = 200_000  # statements that a second run may take which nobody asked for
-ROOM = 2**29  # bytes of values that one keeps which no rule reads
 
 
 def keeping_run(inputs: Mapping[str, Any], options: Options) -> Run:
-    """A run that keeps everything, values too."""
-    run = Run(options.settings, inputs, keeps_all=True)
-    run.trace.room = ROOM  # type: ignore[attr-defined]
-    return run
+    """A run that keeps everything."""
+    return Run(options.settings, inputs, keeps_all=True)
 
 
 def _short_run(inputs: Mapping[str, Any], options: Options) -> Run:
-    """A run that keeps everything, within a budget of steps."""
+    """The same within a budget of steps, for what nobody asked for."""
     budget = min(EXPLAIN_STEPS, options.max_steps or EXPLAIN_STEPS)
     return Run(options.with_changes(max_steps=budget).settings, inputs, keeps_all=True)
 
