@@ -25,8 +25,10 @@ instance of a module will be called. Every operation goes through `apply`; what 
 hot scalar code means the same, with `compound` operations. `tape` is the trace, `windows` the views of it that tapes are,
 `reverse` the sweep back over it, `forward` what carries tangents along, `rules` and `formulas` the readings of the table's
 derivatives that both use. `derivatives`, `jacobians` and `batches` answer what is asked of values, `transforms` what is asked of
-functions, at the `levels` that they open; gradients are `attached` to variables, and `backward` fills them; `reasons` says
-why there is nothing to give. Functions with a rule of their own are called by `own_functions`, and asked by `own_rules`.
+functions, at the `levels` that they open; gradients are `attached` to variables, and `backward` fills them. A run can keep
+everything (`keeping`): `ancestry` is that as a graph, in which `reasons` says why there is no gradient, `walks` remember
+which way most of one came, `zeros` why it is zero, `nonfinite` and `blame` what made a nan, and `elements` what depends on
+one element. Functions with a rule of their own are called by `own_functions`, and asked by `own_rules`.
 `values`, `boxes`, `lanes` and `backends` say what a value is.
 
 An evaluation goes `Source -> lang.parse -> lang.resolve -> engine -> tasks.evaluate -> Evaluation -> report -> stdout`,

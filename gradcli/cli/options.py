@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Annotated, Literal
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -36,6 +36,9 @@ Mode = Annotated[
 Unconnected = Annotated[
     Literal["none", "zero", "error"],
     typer.Option("--unconnected", metavar="none|zero|error", help="What a gradient that doesn't exist gives."),
+]
+DebugNan = Annotated[
+    bool, typer.Option("--debug-nan", help="Find the first operation that makes a nan or an infinity in the answer.")
 ]
 Dtype = Annotated[
     Literal["float64", "float32"], typer.Option("--dtype", metavar="float64|float32", help="The float type of the run.")
@@ -71,6 +74,15 @@ def names(values: Iterable[str] | None) -> tuple[str, ...]:
                 name += c
         found.append(name)
     return tuple(name.strip() for name in found if name.strip())
+
+
+def values(assignments: list[str] | None, path: str | None) -> Mapping[str, Any]:
+    """The inputs that `--set` and `--inputs` give. Raises GradcliError."""
+    if not assignments and path is None:
+        return {}
+    from ..tasks.inputs import read_inputs
+
+    return read_inputs(assignments or (), path)
 
 
 def programs(files: list[str] | None, expr: str | None) -> list[str]:

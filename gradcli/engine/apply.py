@@ -19,6 +19,7 @@ from .boxes import UNBOXED, Dual, level_of, primal
 from .by_rows import joint, on_lanes, varies
 from .changes import note
 from .formulas import array_function, rule_reads, scalar_function
+from .keeping import KeepingTrace
 from .lanes import Lanes, narrow, with_rows
 from .run import Run
 from .tape import Site, Trace, blank
@@ -45,10 +46,12 @@ def apply(run: Run, site: Site, operands: tuple[Any, ...], options: Mapping[str,
     if op.elementwise:
         y = elementwise(run, site, primals)
     else:
-        options = options if not run.trace.keeps_all else _without_writing(options)
+        options = _without_writing(options) if run.trace.room > 0 else options
         y = structural(run, site, primals, options)
     active = tuple([k for k, v in enumerate(values) if type(v) is tuple])
     if not active and not run.trace.keeps_constants:
+        if isinstance(run.trace, KeepingTrace):
+            run.trace.witness(site, primals, options, y)
         return List(y) if type(y) is list else y
     return _record(run.trace, site, values, primals, options, y, active)
 
@@ -86,11 +89,13 @@ def _record(
         return y
     inputs = [values[k] for k in active]
     site = site.on(active)
+    keeps = trace.room > 0
     if trace.keeps_all and not (op.differentiable and is_inexact(y)):
-        return trace.record(site, inputs, tuple(primals), options, blank(y), y)
+        saved = primals if keeps else list(map(blank, primals))
+        return trace.record(site, inputs, tuple(saved), options, y if keeps else blank(y), y)
     reads = site.reads if site.reads is not None else _reads(site, len(primals))
-    saved = primals if trace.keeps_all else [p if k in reads else blank(p) for k, p in enumerate(primals)]
-    kept = y if "result" in reads else blank(y)
+    saved = primals if keeps else [p if k in reads else blank(p) for k, p in enumerate(primals)]
+    kept = y if keeps or "result" in reads else blank(y)
     if site.narrow:
         if not shape_of(y) and type(primal(primals[0])) is complex and type(primal(y)) is float:
             site = site.on_complex()
@@ -123,15 +128,16 @@ def _record_parts(
 ) -> Any:
     """An op with several results: one record whose value is their list, and a record for each part of it."""
     reads = _reads(site.on(active), len(primals))
-    saved = tuple(primals if trace.keeps_all else [p if k in reads else blank(p) for k, p in enumerate(primals)])
+    keeps = trace.room > 0
+    saved = tuple(primals if keeps else [p if k in reads else blank(p) for k, p in enumerate(primals)])
     inputs = [values[k] for k in active]
-    kept = y if "result" in reads else [blank(part) for part in y]
+    kept = y if keeps or "result" in reads else [blank(part) for part in y]
     whole = trace.record(site.on(active), inputs, saved, options, kept, y)
     part_site = site.derived(PART).on((0,))
     part_site.of = site.of
     n = len(y)
     return List([
-        trace.record(part_site, [whole], (n,), {"index": k}, blank(part), part) if is_inexact(primal(part)) else part
+        trace.record(part_site, [whole], (n,), {"index": k}, kept[k], part) if is_inexact(primal(part)) else part
         for k, part in enumerate(y)
     ])  # fmt: skip
 

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 from ..diagnostics import Diagnostic, GradcliError, Span
 from ..ops import OPS
 from . import reasons
+from .ancestry import Ancestry
 from .apply import apply
 from .attached import recorded
 from .changes import note
@@ -109,8 +110,9 @@ def _fail_plain(run: Run, head: Any, span: Span) -> NoReturn:
     """Fails for a head without a history. What cut it, only a run that keeps everything can tell."""
     message = f"the head of `backward` is a plain value: {describe(head)}"
     if type(head) is tuple and isinstance(trace := head[2].trace, KeepingTrace):
+        ancestry = Ancestry(trace)
         for variable in run.attached.values():
-            reason = reasons.broken(trace, variable.number, head[1])
+            reason = reasons.break_between(ancestry, variable.number, {head[1]})
             if reason is not None and reason.span is not None:
                 label = f"{_place(reason.span, span)}: {reason.text}"
                 raise GradcliError(Diagnostic("E325", message, span, label, reason.help, reason.code))

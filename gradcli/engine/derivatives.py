@@ -13,7 +13,7 @@ from .backends import dtype_name, is_complex, is_inexact, shape_of
 from .lanes import Lanes
 from .reverse import sweep
 from .run import Run, Unconnected
-from .tape import STRIDE, Site, Traced, primal, reachable
+from .tape import STRIDE, Site, Traced, blank, primal, reachable
 from .unregistered import request
 from .values import Instance, List, Transform, Variable, describe, is_callable, is_number, leaves, map_structure, read, show_shape
 from .windows import Window, inputs_of
@@ -232,7 +232,7 @@ def detach(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -
     def cut(value: Any) -> Any:
         value = read(value)
         if type(value) is tuple and run.trace.keeps_all:
-            return run.trace.record(site.on((0,)), [value], (), {}, None, value[0])
+            return run.trace.record(site.on((0,)), [value], (), {}, blank(value[0]), value[0])
         return primal(value)
 
     return map_structure(cut, operands[0])

@@ -7,6 +7,7 @@ A sweep is a `for` loop over the target's segments, newest first. It has two rea
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..ops.op import OpError
@@ -27,13 +28,14 @@ def sweep(
     window: Window | None = None,
     since: int | None = None,
     bodies: bool = False,
+    walk: Callable[..., Sweep] | None = None,
 ) -> dict[int, Any]:
     """The cotangents of the records and leaves in `wanted`, for the targets and their cotangents in `seeds`.
 
     `window` is the tape that is asked; the main tape if it is None. `since` is for sources that nothing but the records
     from that number on can depend on, whatever the windows. A number that isn't in the result is unconnected.
     `recorded` goes through `apply`; else cotangents are primals. `bodies` goes through the bodies of functions with a rule
-    of their own, as forward mode does, where these were called for it.
+    of their own, as forward mode does, where these were called for it. `walk` makes a sweep that is more than one.
     Raises GradcliError (E317) where an operation on the way has no gradient registered, or has none at this point.
     """
     if not wanted or not seeds:
@@ -68,7 +70,7 @@ def sweep(
         marked &= trace.active
         marked -= trace.watched_constants - wanted
         outside = outside | (trace.watched_constants & wanted)
-    pass_ = (RecordedSweep if recorded else Sweep)(run, wanted, marked, outside)
+    pass_ = (walk or (RecordedSweep if recorded else Sweep))(run, wanted, marked, outside)
     pass_.bodies = bodies
     found = _pass(segments, seeds, pass_)
     # What should have been 0 · inf = 0 is nan, and stays nan: so only what ends up non-finite can need the repair.

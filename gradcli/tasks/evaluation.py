@@ -32,6 +32,7 @@ class Options:
     seed          of the random builtins
     max_steps     statements executed at most; None is unlimited
     max_memory    bytes that one allocation may take at most; None: what the machine has free
+    debug_nan     whether to look for the operation that made what isn't finite: an error
     repeat        how often the program runs; timings hold one entry a run
     """
 
@@ -49,6 +50,7 @@ class Options:
     max_steps: int | None = None
     max_memory: int | None = None
     repeat: int = 1
+    debug_nan: bool = False
     ignore_extra: bool = False
     tracks: bool = False  # keep track of the statement being executed, for limits that strike from outside
     trace: bool = False  # keep the trace as text in the evaluation (`--show trace`)
