@@ -81,7 +81,7 @@ def _elementwise(
         for k in active:
             share = array_push(run.backend, site.op, k)(tangents[k], y, *primals)
             total = share if total is None else total + share
-        return _fit(run, total, y)
+        return fitted(run, total, y)
     if any(is_complex(primal(v)) for v in (y, *primals, *given)):
         terms = [_product(run, site, k, tangents[k], primals, y) for k in active]
         total = terms[0]
@@ -108,7 +108,7 @@ def _product(run: Run, site: Site, k: int, t: Any, primals: list[Any], y: Any) -
     return apply(run, site.derived(TANGENT_MUL), (t, replay(run, site, partial, y, primals)))
 
 
-def _fit(run: Run, t: Any, y: Any) -> Any:
+def fitted(run: Run, t: Any, y: Any) -> Any:
     """A plain tangent of the shape, dtype and kind of its primal."""
     if is_complex(t) and not is_complex(y):
         t = t.real
@@ -153,8 +153,8 @@ def _structural(
         except OpError as error:
             refuse(run, site.derived(op), error)
         if type(y) is List:
-            return [_fit(run, backend.settle(a), b) for a, b in zip(t, parts, strict=True)]
-        return _fit(run, backend.settle(t), y)
+            return [fitted(run, backend.settle(a), b) for a, b in zip(t, parts, strict=True)]
+        return fitted(run, backend.settle(t), y)
     language = Language(run, site)
     operands = [Value(v, language) for v in primals]
     along = [None if t is None else Value(t, language) for t in tangents]
