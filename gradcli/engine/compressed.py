@@ -188,7 +188,7 @@ class _Question:
 
     def _reshaped(self, value: Any, shape: tuple[int, ...]) -> Any:
         if self.site is None:
-            return self.run.backend.settle(value.reshape(shape))
+            return self.run.backend.settle(self.run.backend.xp.reshape(value, shape))
         return apply(self.run, self.site.derived(RESHAPE), (value,), {"shape": list(shape)})
 
     def _turned(self, columns: Any, first: int, last: int, shape: tuple[int, ...]) -> Any:
