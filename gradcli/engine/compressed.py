@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 from ..ops import OPS
 from .apply import apply
 from .backends import count, dtype_name, is_complex, is_inexact, shape_of
-from .boxes import primal
-from .derivatives import differentiable, gradients, merged, number_of, ones_like, weighed, zeros_like
-from .reverse import between
+from .boxes import level_of, primal
+from .derivatives import differentiable, merged, number_of, ones_like, seeing_itself, zeros_like
+from .reverse import between, sweep
 from .run import Run
 from .sparsity import Record, path
 from .structures import Entries, structure
@@ -49,6 +49,7 @@ def blocks(
     mode: str = "auto",
     sparse: bool = False,
     symmetric: bool = False,
+    since: int | None = None,
 ) -> list[Any]:
     """The derivatives of one value by each of the sources, of shape target.shape + source.shape, or a `Sparse` each; None
     where unconnected.
@@ -57,13 +58,14 @@ def blocks(
     window     the tape that is asked; the main tape if it is None
     mode       "reverse": the sweeps go back from rows; "forward": from columns; "auto": whichever are fewer
     symmetric  whether the value is the gradient of something by its one source
+    since      for sources that nothing but the records from that number on can depend on, whatever the windows
     """
     window = window or run.trace.main
     numbers = [number_of(source) for source in sources]
     by = {n: source for n, source in zip(numbers, sources, strict=True) if n is not None}
     if len(by) > 1 and by.keys() & window.late.keys():  # what doesn't count for one of them may count for the others
         return [blocks(run, target, [source], site, window, mode, sparse)[0] for source in sources]
-    question = _Question(run, target, by, site, window) if by else None
+    question = _Question(run, target, by, site, window, since) if by else None
     found = question.answer(mode, sparse, symmetric) if question is not None and question.sources else {}
     return [None if n is None else found.get(n) for n in numbers]
 
@@ -72,9 +74,11 @@ class _Question:
     """The derivatives of a value by sources. `records` are what lies between, in execution order; `sources` are those that
     the value is connected with, by number, `likes` their values, and `ends` those that the window watches but didn't make."""
 
-    def __init__(self, run: Run, target: Traced, by: dict[int, Any], site: Site | None, window: Window) -> None:
-        self.run, self.target, self.site, self.window = run, target, site, window
-        segments, marked, self.ends = between([target], set(by), window)
+    def __init__(
+        self, run: Run, target: Traced, by: dict[int, Any], site: Site | None, window: Window, since: int | None
+    ) -> None:
+        self.run, self.target, self.site, self.window, self.since = run, target, site, window, since
+        segments, marked, self.ends = between([target], set(by), window, since)
         self.records = path(segments, marked, {target[1]})
         inputs = {target[1]}.union(*[record.inputs for record in self.records])
         self.sources = {n: source for n, source in by.items() if n in inputs and (marked is None or n in marked)}
@@ -150,24 +154,31 @@ class _Question:
     def _row(self, seed: Any) -> list[Any]:
         """The gradients by each source of the target weighed by the seed."""
         cotangent = seed.reshape(self.shape) if self.shape else ones_like(self.run, self.target)
-        pairs = [(self.target, cotangent)]
-        return gradients(self.run, pairs, list(self.sources.values()), self.site is not None, self.window)
+        recorded = self.site is not None
+        self.run.trace.swept = self.run.trace.swept or recorded
+        found = sweep(self.run, [(self.target, cotangent)], set(self.sources), recorded, self.window, self.since)
+        return [found.get(n) for n in self.sources]
 
     def _columns(self, seeds: Iterator[Any]) -> Iterator[Any]:
         """The tangents of the target along the seeds. Where a program asks, by two sweeps back: a cotangent of the sources
         is linear in the target's."""
-        run, sources = self.run, list(self.sources.values())
+        run = self.run
         if self.site is None:
             for seed in seeds:
                 found = carry(run, self.records, dict(zip(self.sources, self._parts(seed), strict=True)), self.target[1], self.ends)
                 yield zeros_like(run, self.target) if found is None else found
             return
-        with weighed(run, self.target, sources, self.window) as (u, cotangents, view):
+        trace = run.trace
+        u = trace.leaf(ones_like(run, self.target))  # not 0, where products with what is infinite don't move
+        with seeing_itself(run) as view:
+            cotangents = sweep(run, [(self.target, u)], set(self.sources), True, self.window, self.since)
             for seed in seeds:
-                parts = zip(cotangents, self._parts(seed), strict=True)
-                pairs = merged(run, self.site, [(g, part) for g, part in parts if type(g) is tuple])
-                (found,) = gradients(run, pairs, [u], True, view)
-                yield zeros_like(run, self.target) if found is None else found
+                pairs = zip(map(cotangents.get, self.sources), self._parts(seed), strict=True)
+                linear = [(g, part) for g, part in pairs if level_of(g) == trace.level]
+                found = sweep(run, merged(run, self.site, linear), {u[1]}, True, view, self.since)
+                yield found.get(u[1], zeros_like(run, self.target))
+        trace.watched.discard(u[1])
+        trace.main.watch.discard(u[1])
 
     def _parts(self, seed: Any) -> Iterator[Any]:
         """A seed of all sources, cut into what has the shape of each."""
@@ -213,7 +224,7 @@ def zero_block(run: Run, value: Any, source: Any, sparse: bool = False) -> Any:
         none = xp.zeros(0, int)
         return Sparse(none, none, xp.zeros(0, dtype), (count(shape_of(primal(read(value)))), count(shape_of(like))))
     shape = block_shape(value, source)
-    return xp.zeros(shape, dtype) if shape else run.real(0.0)
+    return xp.zeros(shape, dtype) if shape else zeros_like(run, source)
 
 
 def block_shape(value: Any, source: Any) -> tuple[int, ...]:

@@ -17,6 +17,7 @@ from ..ops import OPS
 from ..ops.op import Op
 from ..ops.rules import all_axes
 from .backends import CPU, count, shape_of
+from .boxes import primal
 from .own_rules import OwnCall
 from .patterns import FULL, NOTHING, Pattern, as_rows, empty, full, gathered, identity, merged, of_sets, product, united
 from .rules import array_language
@@ -71,6 +72,8 @@ def path(segments: list[Segment], marked: set[int] | None, targets: set[int]) ->
             number -= 1
             if number in needed and (marked is None or number in marked):
                 record = Record(number, *records[k : k + STRIDE])
+                if segment.trace.level:
+                    record = record._replace(**{name: _unboxed(getattr(record, name)) for name in ("a", "b", "y")})
                 found.append(record)
                 if record.in1 is not None:
                     needed.add(record.in0)
@@ -79,6 +82,17 @@ def path(segments: list[Segment], marked: set[int] | None, targets: set[int]) ->
                     needed.update(record.inputs)
     found.reverse()
     return found
+
+
+def _unboxed(value: Any) -> Any:
+    """What a record keeps of primals that are duals, or traced at a lower level."""
+    if type(value) is tuple and not _is_traced(value):
+        return tuple([primal(v) for v in value])
+    return [primal(v) for v in value] if type(value) is list else primal(value)
+
+
+def _is_traced(value: tuple[Any, ...]) -> bool:
+    return len(value) == 3 and isinstance(value[2], Segment)
 
 
 # ---- index sets, through the records ---------------------------------------------------------------------------------
