@@ -15,7 +15,7 @@ from .apply import apply
 from .backends import count, dtype_name, is_complex, is_inexact, shape_of
 from .boxes import level_of, primal
 from .derivatives import differentiable, merged, number_of, ones_like, seeing_itself, zeros_like
-from .reverse import between, sweep
+from .reverse import between, pulled, sweep
 from .run import Run
 from .sparsity import Record, path
 from .structures import Entries, structure
@@ -78,7 +78,7 @@ class _Question:
         self, run: Run, target: Traced, by: dict[int, Any], site: Site | None, window: Window, since: int | None
     ) -> None:
         self.run, self.target, self.site, self.window, self.since = run, target, site, window, since
-        segments, marked, self.ends = between([target], set(by), window, since)
+        self.way = segments, marked, self.ends = between([target], set(by), window, since)
         self.records = path(segments, marked, {target[1]})
         inputs = {target[1]}.union(*[record.inputs for record in self.records])
         self.sources = {n: source for n, source in by.items() if n in inputs and (marked is None or n in marked)}
@@ -156,7 +156,7 @@ class _Question:
         cotangent = seed.reshape(self.shape) if self.shape else ones_like(self.run, self.target)
         recorded = self.site is not None
         self.run.trace.swept = self.run.trace.swept or recorded
-        found = sweep(self.run, [(self.target, cotangent)], set(self.sources), recorded, self.window, self.since)
+        found = pulled(self.run, [(self.target, cotangent)], set(self.sources), recorded, self.way)
         return [found.get(n) for n in self.sources]
 
     def _columns(self, seeds: Iterator[Any]) -> Iterator[Any]:
@@ -171,7 +171,7 @@ class _Question:
         trace = run.trace
         u = trace.leaf(ones_like(run, self.target))  # not 0, where products with what is infinite don't move
         with seeing_itself(run) as view:
-            cotangents = sweep(run, [(self.target, u)], set(self.sources), True, self.window, self.since)
+            cotangents = pulled(run, [(self.target, u)], set(self.sources), True, self.way)
             for seed in seeds:
                 pairs = zip(map(cotangents.get, self.sources), self._parts(seed), strict=True)
                 linear = [(g, part) for g, part in pairs if level_of(g) == trace.level]

@@ -7,7 +7,7 @@ A sweep is a `for` loop over the target's segments, newest first. It has two rea
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..ops.op import OpError
 from .apply import refuse
@@ -43,7 +43,23 @@ def sweep(
     if late and len(wanted) > 1:  # what doesn't count for one of them may count for the others
         parts = [wanted - late, *({n} for n in late)]
         return {n: c for part in parts for n, c in sweep(run, seeds, part, recorded, window, since, bodies).items()}
-    segments, marked, outside = between([target for target, _ in seeds], wanted, window, since, bodies)
+    return pulled(run, seeds, wanted, recorded, between([target for target, _ in seeds], wanted, window, since, bodies), bodies)
+
+
+class Between(NamedTuple):
+    """What a sweep passes from targets back to sources: the segments, newest first; the records and leaves in them that
+    depend on a source, None for all; and the sources that the window watches but didn't make, where it ends."""
+
+    segments: list[Segment]
+    marked: set[int] | None
+    outside: set[int]
+
+
+def pulled(
+    run: Run, seeds: list[tuple[Traced, Any]], wanted: set[int], recorded: bool, way: Between, bodies: bool = False
+) -> dict[int, Any]:
+    """One sweep on its way, which several may have in common: the cotangents of what is wanted."""
+    segments, marked, outside = way
     pass_ = (RecordedSweep if recorded else Sweep)(run, wanted, marked, outside)
     pass_.bodies = bodies
     found = _pass(segments, seeds, pass_)
@@ -55,9 +71,8 @@ def sweep(
 
 def between(
     targets: list[Traced], wanted: set[int], window: Window, since: int | None = None, bodies: bool = False
-) -> tuple[list[Segment], set[int] | None, set[int]]:
-    """What a sweep passes from the targets back to what is wanted: the segments, newest first; the records and leaves in
-    them that depend on a source, None for all; and the sources that the window watches but didn't make, where it ends."""
+) -> Between:
+    """The way of a sweep from these targets to what is wanted, in a window."""
     trace = window.trace
     whole = window.sees_all()
     # What is older than all sources may still tell a window that isn't the whole whether it recorded them.
@@ -83,7 +98,7 @@ def between(
         marked &= trace.active
         marked -= trace.watched_constants - wanted
         outside = outside | (trace.watched_constants & wanted)
-    return segments, marked, outside
+    return Between(segments, marked, outside)
 
 
 def _pass(segments: list[Segment], seeds: list[tuple[Traced, Any]], pass_: Sweep) -> dict[int, Any]:

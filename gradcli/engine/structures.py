@@ -139,17 +139,21 @@ def _key(
     parts: list[Any] = [mode, tuple(sources.values()), target[1], *[number in ends for number in sources]]
     for k, record in enumerate(records):
         number, site, in0, in1, a, b, y = record
-        named = names.get(number)
         parts.append(site)
-        if type(in0) is int:
-            parts += (names.get(in0), names.get(in1), named)  # type: ignore[arg-type]
+        if in1 is not None:
+            parts += (names.get(in0), names.get(in1))
+        elif type(in0) is int:
+            parts.append(names.get(in0))
         else:
-            parts += (tuple([names.get(n) for n in in0]), named)
-        names.setdefault(number, k)
+            parts.append(tuple([names.get(n) for n in in0]))
+        if number in names:
+            parts.append(names[number])
+        else:
+            names[number] = k
         if type(y) is float and (site.narrow or site.scalar):
             continue
-        if site.op.elementwise:
-            parts += (shape_of(y), *[shape_of(v) for v in record.operands])
+        if site.op.elementwise:  # its operands have shapes that broadcasting brings to this one
+            parts.append(shape_of(y))
             continue
         index = b if type(b) is tuple and all([type(i) is int for i in b]) else _frozen(b)
         parts += (_shapes(y), *[_frozen(v, True) for v in a], index)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradcli.engine import compressed, derivatives
+from gradcli.engine import compressed, reverse
 
 from .programs import evaluate, executed, flat, outputs, value
 from .random_programs import Program, points, programs
@@ -81,9 +81,9 @@ output j, h
 )
 def test_auto_takes_what_has_less_to_do(source: str, sweeps: int, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
-    sweep = derivatives.sweep
-    for module in (derivatives, compressed):
-        monkeypatch.setattr(module, "sweep", lambda *a, **k: asked.append(a) or sweep(*a, **k))
+    sweep = reverse.pulled
+    for module in (reverse, compressed):
+        monkeypatch.setattr(module, "pulled", lambda *a, **k: asked.append(a) or sweep(*a, **k))
     evaluate(source, grad=False)
     assert len(asked) == sweeps
 
