@@ -279,7 +279,11 @@ def _gradients(run: Run, transform: Transform, call: Any) -> Call:
     keywords, site = call.keywords["keywords"], call.keywords["site"]
 
     def gradients(arguments: list[Any]) -> List:
-        return List([g for g in leaves(call_transform(run, gradient, arguments, keywords, site)) if g is not None])
+        once, run.once = run.once, False  # they will be differentiated, if by nobody else
+        try:
+            return List([g for g in leaves(call_transform(run, gradient, arguments, keywords, site)) if g is not None])
+        finally:
+            run.once = once
 
     return gradients
 
