@@ -15,9 +15,9 @@ from .apply import apply
 from .backends import count, dtype_name, is_complex, is_inexact, shape_of
 from .boxes import level_of, primal
 from .derivatives import differentiable, merged, number_of, ones_like, seeing_itself, zeros_like
+from .records import path
 from .reverse import between, pulled, sweep
 from .run import Run
-from .sparsity import Record, path
 from .structures import Entries, structure
 from .tangents import carry
 from .tape import Site, Traced
@@ -90,6 +90,8 @@ class _Question:
     def answer(self, mode: str, sparse: bool, symmetric: bool) -> dict[int, Any]:
         if self.run.rules or not all(is_inexact(like) and not is_complex(like) for like in self.likes):
             mode, symmetric = "reverse", False  # a rule is for the way back, and needn't be a derivative; i goes with 1
+        if not (self.shape or sparse or mode == "forward"):  # a gradient
+            return dict(zip(self.sources, self._row(None), strict=True))
         found = None
         if sparse or min(self.height, self.width) > FEW:
             place = self.target[1], self.shape
@@ -97,7 +99,12 @@ class _Question:
         if found is None:
             return self._whole(mode == "reverse" or (mode == "auto" and self.height <= self.width), sparse)
         results = self._swept(found.back and mode != "forward", found.colour, found.sweeps)
-        parts = zip(self.sources, results if len(results) == len(self.sources) else results * len(self.sources), found.entries, strict=True)
+        parts = zip(
+            self.sources,
+            results if len(results) == len(self.sources) else results * len(self.sources),
+            found.entries,
+            strict=True,
+        )
         return {n: None if part is None else self._placed(part, entries, self.shapes[n], sparse) for n, part, entries in parts}
 
     def _whole(self, back: bool, sparse: bool) -> dict[int, Any]:
@@ -152,7 +159,7 @@ class _Question:
         return answers
 
     def _row(self, seed: Any) -> list[Any]:
-        """The gradients by each source of the target weighed by the seed."""
+        """The gradients by each source of the target, weighed by the seed where it is an array."""
         cotangent = seed.reshape(self.shape) if self.shape else ones_like(self.run, self.target)
         recorded = self.site is not None
         self.run.trace.swept = self.run.trace.swept or recorded
@@ -165,7 +172,9 @@ class _Question:
         run = self.run
         if self.site is None:
             for seed in seeds:
-                found = carry(run, self.records, dict(zip(self.sources, self._parts(seed), strict=True)), self.target[1], self.ends)
+                found = carry(
+                    run, self.records, dict(zip(self.sources, self._parts(seed), strict=True)), self.target[1], self.ends
+                )
                 yield zeros_like(run, self.target) if found is None else found
             return
         trace = run.trace
@@ -174,7 +183,7 @@ class _Question:
             cotangents = pulled(run, [(self.target, u)], set(self.sources), True, self.way)
             for seed in seeds:
                 pairs = zip(map(cotangents.get, self.sources), self._parts(seed), strict=True)
-                linear = [(g, part) for g, part in pairs if level_of(g) == trace.level]
+                linear: list[Any] = [(g, part) for g, part in pairs if level_of(g) == trace.level]
                 found = sweep(run, merged(run, self.site, linear), {u[1]}, True, view, self.since)
                 yield found.get(u[1], zeros_like(run, self.target))
         trace.watched.discard(u[1])
@@ -185,7 +194,13 @@ class _Question:
         first = 0
         for inner, like in zip(self.shapes.values(), self.likes, strict=True):
             part = seed[first : first + count(inner)]
-            yield part.reshape(inner) if inner else self.run.real(float(part[0])) if type(like) is float else like.dtype.type(part[0])
+            yield (
+                part.reshape(inner)
+                if inner
+                else self.run.real(float(part[0]))
+                if type(like) is float
+                else like.dtype.type(part[0])
+            )
             first += part.size
 
     # ---- arrays, recorded where a program asks -------------------------------------------------------------------------

@@ -13,11 +13,11 @@ from typing import Any
 from ..diagnostics import Span
 from ..ops import OPS
 from .apply import apply
-from .backends import count, dtype_name, is_complex, shape_of
+from .backends import count, is_complex, shape_of
 from .compressed import Sparse, block_shape, blocks, zero_block
 from .derivatives import differentiable, gradients, merged, note_unconnected, ones_like, seeing_itself, verify_target
 from .run import Run
-from .tape import Site, Traced, primal
+from .tape import Site, primal
 from .unregistered import request
 from .values import List, Variable, describe, leaves, map_structure, read, show_shape
 from .windows import Window

@@ -69,9 +69,7 @@ def pulled(
     return found
 
 
-def between(
-    targets: list[Traced], wanted: set[int], window: Window, since: int | None = None, bodies: bool = False
-) -> Between:
+def between(targets: list[Traced], wanted: set[int], window: Window, since: int | None = None, bodies: bool = False) -> Between:
     """The way of a sweep from these targets to what is wanted, in a window."""
     trace = window.trace
     whole = window.sees_all()

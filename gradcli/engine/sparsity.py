@@ -8,91 +8,24 @@ Nothing is read from the values that were computed; only indices count, which sa
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..ops import OPS
 from ..ops.op import Op
 from ..ops.rules import all_axes
 from .backends import CPU, count, shape_of
-from .boxes import primal
 from .own_rules import OwnCall
-from .patterns import FULL, NOTHING, Pattern, as_rows, empty, full, gathered, identity, merged, of_sets, product, united
+from .patterns import FULL, NOTHING, Pattern, as_rows, empty, full, gathered, identity, of_sets, product, united
+from .records import Record
 from .rules import array_language
-from .tape import STRIDE, Blank, Segment, Site
-from .windows import inputs_of
+from .tape import Blank
 
 WHERE, PART, GETITEM, SETITEM, INDEX_ADD = (OPS[name] for name in ("where", "part", "getitem", "setitem", "index_add"))
 PAD = OPS["pad"]
 RUNNING = frozenset(OPS[name] for name in ("cumsum", "cumprod"))
 ROOM = 2**24  # columns of a pattern; one of more counts as full
 EXPANDED = 2**20  # columns that a full pattern may be made of, where it meets others
-
-
-# ---- what lies between sources and targets ---------------------------------------------------------------------------
-
-
-class Record(NamedTuple):
-    """A record of the trace: see Note [Records] in tape.py."""
-
-    number: int
-    site: Site
-    in0: Any
-    in1: int | None
-    a: Any
-    b: Any
-    y: Any
-
-    @property
-    def inputs(self) -> tuple[int, ...]:
-        return inputs_of(self.in0, self.in1)
-
-    @property
-    def operands(self) -> Sequence[Any]:
-        return (self.a, self.b)[: len(self.site.op.signature.operands)] if self.site.narrow else self.a
-
-    @property
-    def options(self) -> Any:
-        """The options; an index alone stands for itself."""
-        if self.site.narrow or self.site.op.elementwise:
-            return {}
-        return {"index": self.b} if type(self.b) is tuple else self.b
-
-
-def path(segments: list[Segment], marked: set[int] | None, targets: set[int]) -> list[Record]:
-    """The records that the targets depend on, and that depend on a source (`marked`; None: all do), in execution order."""
-    needed = set(targets)
-    found: list[Record] = []
-    for segment in segments:
-        records = segment.records
-        number = segment.first + len(segment)
-        for k in range(len(records) - STRIDE, -1, -STRIDE):
-            number -= 1
-            if number in needed and (marked is None or number in marked):
-                record = Record(number, *records[k : k + STRIDE])
-                if segment.trace.level:
-                    record = record._replace(**{name: _unboxed(getattr(record, name)) for name in ("a", "b", "y")})
-                found.append(record)
-                if record.in1 is not None:
-                    needed.add(record.in0)
-                    needed.add(record.in1)
-                else:
-                    needed.update(record.inputs)
-    found.reverse()
-    return found
-
-
-def _unboxed(value: Any) -> Any:
-    """What a record keeps of primals that are duals, or traced at a lower level."""
-    if type(value) is tuple and not _is_traced(value):
-        return tuple([primal(v) for v in value])
-    return [primal(v) for v in value] if type(value) is list else primal(value)
-
-
-def _is_traced(value: tuple[Any, ...]) -> bool:
-    return len(value) == 3 and isinstance(value[2], Segment)
 
 
 # ---- index sets, through the records ---------------------------------------------------------------------------------
@@ -176,7 +109,11 @@ class Propagation:
         shapes = [shape_of(part) for part in y] if type(y) is list else [shape_of(y)]
         found = None
         if type(options) is not OwnCall:
-            found = self._moved(record, inputs, shapes) or self._added_up(record, inputs, shapes) or self._along(record, inputs, shapes)
+            found = (
+                self._moved(record, inputs, shapes)
+                or self._added_up(record, inputs, shapes)
+                or self._along(record, inputs, shapes)
+            )
         parts = found or self._mixed(inputs, shapes)
         parts = [_settled(part, shape) for part, shape in zip(parts, shapes, strict=True)]
         return parts if type(y) is list else parts[0]
@@ -199,7 +136,9 @@ class Propagation:
         if op is GETITEM:
             return NOTHING if array is None else array[k] if type(array) is Rows else array.row(k)
         if type(array) is not Rows or self.uses[numbers[0]] > 1:
-            array = Rows(array or [NOTHING] * count(shape)) if type(array) is not Pattern else Rows(map(array.row, range(len(array))))
+            array = (
+                Rows(array or [NOTHING] * count(shape)) if type(array) is not Pattern else Rows(map(array.row, range(len(array))))
+            )
         value = value if type(value) is frozenset else NOTHING if value is None else value.row(0)
         array[k] = value if op is SETITEM else array[k] | value
         return array
@@ -340,4 +279,6 @@ def _pull(rule: Any, op: Op, k: int, g: Any, record: Record) -> Any:
     options = {name: on_host(value) for name, value in record.options.items() if name != "inplace"}
     m, operands, y = array_language(CPU, "float64"), [on_host(v) for v in record.operands], record.y
     y = Blank(shape_of(y), "float64") if shape_of(y) else y
-    return CPU.xp.asarray(rule(m, g, y, k, *operands, **options) if op.signature.variadic else rule(m, g, y, *operands, **options))
+    return CPU.xp.asarray(
+        rule(m, g, y, k, *operands, **options) if op.signature.variadic else rule(m, g, y, *operands, **options)
+    )

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 from .backends import CPU, count, shape_of
 from .colouring import colours, distinct, star, transposed
 from .patterns import FULL, Pattern, merged
-from .sparsity import Propagation, Record, on_host
+from .records import Record
+from .sparsity import Propagation, on_host
 from .tape import Blank
 
 KEPT = 2**24  # numbers in all structures that are kept, with what tells them apart
@@ -91,8 +92,11 @@ class _Colouring(NamedTuple):
 def _coloured(pattern: Pattern, width: int, mode: str) -> _Colouring:
     rows, columns, longest = pattern.rows, pattern.columns, int(pattern.lengths.max(initial=0))
     back = distinct(pattern, width) if mode != "forward" else []
-    forth = distinct(transposed(pattern, width), len(pattern)) if mode == "forward" or (
-        mode == "auto" and colours(back) > longest) else []
+    forth = (
+        distinct(transposed(pattern, width), len(pattern))
+        if mode == "forward" or (mode == "auto" and colours(back) > longest)
+        else []
+    )
     if mode == "forward" or (forth and colours(forth) < colours(back)):
         colour = CPU.xp.asarray(forth, int)
         return _Colouring(False, colour, colour[columns], rows)
@@ -155,8 +159,7 @@ def _key(
         if site.op.elementwise:  # its operands have shapes that broadcasting brings to this one
             parts.append(shape_of(y))
             continue
-        index = b if type(b) is tuple and all([type(i) is int for i in b]) else _frozen(b)
-        parts += (_shapes(y), *[_frozen(v, True) for v in a], index)
+        parts += (_shapes(y), *[_frozen(v, True) for v in a], _frozen(b))
     parts.append(names.get(target[0]))
     return tuple(parts)
 
@@ -169,6 +172,8 @@ def _frozen(value: Any, operand: bool = False) -> Any:
     """A value that tells options apart. Of an operand its shape; of one that holds indices, the indices."""
     if operand and (getattr(value, "dtype", None) is None or type(value) is Blank or value.dtype.kind not in "iu"):
         return shape_of(value)
+    if type(value) is tuple and len(value) == 1 and type(value[0]) is int:  # the index of an element
+        return value
     if hasattr(value, "tobytes"):
         value = on_host(value)
         return value.shape, value.dtype.str, value.tobytes()

@@ -16,9 +16,9 @@ from .apply import refuse
 from .backends import is_complex
 from .formulas import array_push, scalar_push
 from .forward import fitted
+from .records import Record
 from .rules import array_language
 from .run import Run
-from .sparsity import Record
 
 PART = OPS["part"]
 

@@ -17,8 +17,8 @@ from .backends import count, is_complex, is_inexact, shape_of
 from .batches import batch_seeds, joined_rows, verify_batch, warn_of_mixing
 from .boxes import primal
 from .calls import call_value
-from .derivatives import beside, direction, note_unconnected, seeds_for, verify_target, zeros_like
 from .compressed import zero_block
+from .derivatives import beside, direction, note_unconnected, seeds_for, verify_target, zeros_like
 from .jacobians import entries, turned, unit, verify_real
 from .levels import Recording, along
 from .run import Run

@@ -1,6 +1,7 @@
 """`--format csv`: rows `file,output,wrt,index,value`, one a number. The value of an unconnected gradient is empty.
 
-Of a sparse matrix there are the entries that it has, by row and column. `wrt` is `x` for a gradient, `x/jacobian`, `x/hessian`, or `x,z/hessian` for a mixed block.
+`wrt` is `x` for a gradient, `x/jacobian`, `x/hessian`, or `x,z/hessian` for a mixed block. The index of an entry of a
+sparse matrix is its row and column.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from ..collector import collector_paused
 from ..diagnostics import Diagnostic, GradcliError, Source, did_you_mean
 from ..engine import reasons
 from ..engine.backends import ieee, is_complex, is_inexact, shape_of
+from ..engine.compressed import Sparse, zero_block
 from ..engine.derivatives import (
     contains_derivative,
     differentiable,
@@ -24,7 +25,6 @@ from ..engine.derivatives import (
 from ..engine.derived import derived_outputs, differentiates_once
 from ..engine.evaluator import Compiled as Compiled
 from ..engine.evaluator import compile_program, declared_names, deep_stack, execute, release
-from ..engine.compressed import Sparse, zero_block
 from ..engine.jacobians import entries, hessians, jacobians
 from ..engine.modules import named_variables
 from ..engine.run import Run

@@ -207,7 +207,13 @@ def test_few_sweeps(source: str, sweeps: int | None, monkeypatch: pytest.MonkeyP
 def test_what_is_kept_depends_on_nothing_but_the_structure() -> None:
     """The same program with other values, shapes and indices: each has its own entries."""
     source = "var x: float[n]; frozen k = [0, 1]; y = take(x, k) * x[:2]; output y"
-    for x, k in (([1.0, 2.0], [0, 1]), ([3.0, 0.0], [0, 1]), ([3.0, 4.0], [1, 0]), ([1.0, 2.0, 5.0], [2, 2]), ([1.0, 2.0], [1, 0])):
+    for x, k in (
+        ([1.0, 2.0], [0, 1]),
+        ([3.0, 0.0], [0, 1]),
+        ([3.0, 4.0], [1, 0]),
+        ([1.0, 2.0, 5.0], [2, 2]),
+        ([1.0, 2.0], [1, 0]),
+    ):
         program = PROGRAMS.setdefault(source, gradcli.load(source=source).with_options(jacobian=True, sparse=True))
         found = program.run(x=x, k=np.array(k)).jacobians["y"]["x"]
         assert places(found) == sorted({(i, j) for i in range(2) for j in (i, k[i])})
@@ -223,7 +229,9 @@ PROGRAMS: dict[str, Any] = {}
 
 # ---- colours -------------------------------------------------------------------------------------------------------------
 
-matrices = st.integers(1, 12).flatmap(lambda n: st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=30).map(lambda pairs: (n, pairs)))
+matrices = st.integers(1, 12).flatmap(
+    lambda n: st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=30).map(lambda pairs: (n, pairs))
+)
 
 
 def pattern_of(n: int, pairs: Any) -> Pattern:
