@@ -131,15 +131,20 @@ class _Question:
             xp = self.run.backend.xp
             values = part.reshape(-1)[xp.asarray(entries.places)]
             if sparse:
-                return Sparse(entries.rows, entries.columns, values, (self.height, count(inner)))
+                return self._entries(entries, values, inner)
             block = xp.zeros(n, part.dtype)
             block[xp.asarray(entries.positions)] = values
             return block.reshape(self.shape + inner)
         values = apply(self.run, self.site.derived(TAKE), (part, entries.places), {"axis": None})
         if sparse:
-            return Sparse(entries.rows, entries.columns, values, (self.height, count(inner)))
+            return self._entries(entries, values, inner)
         block = apply(self.run, self.site.derived(UNTAKE), (values, entries.positions), {"axis": 0, "shape": (n,)})
         return self._reshaped(block, self.shape + inner)
+
+    def _entries(self, entries: Entries, values: Any, inner: tuple[int, ...]) -> Sparse:
+        """With rows and columns of its own: what is kept mustn't be written to."""
+        xp = self.run.backend.xp
+        return Sparse(xp.array(entries.rows), xp.array(entries.columns), values, (self.height, count(inner)))
 
     # ---- sweeps ------------------------------------------------------------------------------------------------------
 
