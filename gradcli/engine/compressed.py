@@ -7,19 +7,19 @@ everything, a sweep has one row or column.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..ops import OPS
 from .apply import apply
 from .backends import count, dtype_name, is_complex, is_inexact, shape_of
-from .boxes import level_of, primal
-from .derivatives import differentiable, merged, number_of, ones_like, seeing_itself, zeros_like
+from .boxes import primal
+from .derivatives import differentiable, number_of, zeros_like
 from .records import path
-from .reverse import between, pulled, sweep
+from .reverse import between
 from .run import Run
+from .seeds import Sweeps
 from .structures import Entries, structure
-from .tangents import carry
 from .tape import Site, Traced
 from .values import read
 from .windows import Window
@@ -72,33 +72,34 @@ def blocks(
 
 class _Question:
     """The derivatives of a value by sources. `records` are what lies between, in execution order; `sources` are those that
-    the value is connected with, by number, `likes` their values, and `ends` those that the window watches but didn't make."""
+    the value is connected with, by number, with their `shapes`, and `ends` those that the window watches but didn't make."""
 
     def __init__(
         self, run: Run, target: Traced, by: dict[int, Any], site: Site | None, window: Window, since: int | None
     ) -> None:
-        self.run, self.target, self.site, self.window, self.since = run, target, site, window, since
-        self.way = segments, marked, self.ends = between([target], set(by), window, since)
+        self.run, self.target = run, target
+        self.site = site
+        way = segments, marked, self.ends = between([target], set(by), window, since)
         self.records = path(segments, marked, {target[1]})
         inputs = {target[1]}.union(*[record.inputs for record in self.records])
         self.sources = {n: source for n, source in by.items() if n in inputs and (marked is None or n in marked)}
-        self.likes = [primal(read(source)) for source in self.sources.values()]
-        self.shapes = {n: shape_of(like) for n, like in zip(self.sources, self.likes, strict=True)}
-        self.shape = shape_of(primal(target))
+        self.likes = {n: primal(read(source)) for n, source in self.sources.items()}
+        self.shape, self.shapes = shape_of(primal(target)), {n: shape_of(like) for n, like in self.likes.items()}
+        self.sweeps = Sweeps(run, target, self.sources, way, self.records, site, since)
         self.height, self.width = count(self.shape), sum(map(count, self.shapes.values()))
 
     def answer(self, mode: str, sparse: bool, symmetric: bool) -> dict[int, Any]:
-        if self.run.rules or not all(is_inexact(like) and not is_complex(like) for like in self.likes):
+        if self.run.rules or not all(is_inexact(like) and not is_complex(like) for like in self.likes.values()):
             mode, symmetric = "reverse", False  # a rule is for the way back, and needn't be a derivative; i goes with 1
         if not (self.shape or sparse or mode == "forward"):  # a gradient
-            return dict(zip(self.sources, self._row(None), strict=True))
+            return dict(zip(self.sources, self.sweeps.gradient(), strict=True))
         found = None
         if sparse or min(self.height, self.width) > FEW:
             place = self.target[1], self.shape
             found = structure(self.records, self.shapes, place, self.ends, "symmetric" if symmetric else mode)
         if found is None:
             return self._whole(mode == "reverse" or (mode == "auto" and self.height <= self.width), sparse)
-        results = self._swept(found.back and mode != "forward", found.colour, found.sweeps)
+        results = self.sweeps.all(found.back and mode != "forward", found.colour, found.sweeps)
         parts = zip(
             self.sources,
             results if len(results) == len(self.sources) else results * len(self.sources),
@@ -112,7 +113,7 @@ class _Question:
         n = self.height if back else self.width
         if not n:
             return {number: zero_block(self.run, self.target, source, sparse) for number, source in self.sources.items()}
-        results = self._swept(back, self.run.backend.xp.arange(n), n)
+        results = self.sweeps.all(back, self.run.backend.xp.arange(n), n)
         blocks, first = {}, 0
         for k, (number, inner) in enumerate(self.shapes.items()):
             size = count(inner)
@@ -146,76 +147,7 @@ class _Question:
         xp = self.run.backend.xp
         return Sparse(xp.array(entries.rows), xp.array(entries.columns), values, (self.height, count(inner)))
 
-    # ---- sweeps ------------------------------------------------------------------------------------------------------
-
-    def _swept(self, back: bool, colour: Any, sweeps: int) -> list[Any]:
-        """What the sweeps give, one after another: by each source, None where its gradients are, or forward, of the target.
-        The sweep k begins with ones where the colour is k, at elements of the target or of the sources, and else zeros."""
-        xp = self.run.backend.xp
-        dtype, colour = dtype_name(primal(self.target)), xp.asarray(colour)
-        seeds = ((colour == k).astype(dtype) for k in range(sweeps))
-        if not back:
-            return [self._stacked(list(self._columns(seeds)))]
-        rows = [self._row(seed) for seed in seeds]
-        answers = []
-        for source, parts in zip(self.sources.values(), zip(*rows, strict=True), strict=True):
-            some = any(part is not None for part in parts)
-            answers.append(self._stacked([zeros_like(self.run, source) if g is None else g for g in parts]) if some else None)
-        return answers
-
-    def _row(self, seed: Any) -> list[Any]:
-        """The gradients by each source of the target, weighed by the seed where it is an array."""
-        cotangent = seed.reshape(self.shape) if self.shape else ones_like(self.run, self.target)
-        recorded = self.site is not None
-        self.run.trace.swept = self.run.trace.swept or recorded
-        found = pulled(self.run, [(self.target, cotangent)], set(self.sources), recorded, self.way)
-        return [found.get(n) for n in self.sources]
-
-    def _columns(self, seeds: Iterator[Any]) -> Iterator[Any]:
-        """The tangents of the target along the seeds. Where a program asks, by two sweeps back: a cotangent of the sources
-        is linear in the target's."""
-        run = self.run
-        if self.site is None:
-            for seed in seeds:
-                found = carry(
-                    run, self.records, dict(zip(self.sources, self._parts(seed), strict=True)), self.target[1], self.ends
-                )
-                yield zeros_like(run, self.target) if found is None else found
-            return
-        trace = run.trace
-        u = trace.leaf(ones_like(run, self.target))  # not 0, where products with what is infinite don't move
-        with seeing_itself(run) as view:
-            cotangents = pulled(run, [(self.target, u)], set(self.sources), True, self.way)
-            for seed in seeds:
-                pairs = zip(map(cotangents.get, self.sources), self._parts(seed), strict=True)
-                linear: list[Any] = [(g, part) for g, part in pairs if level_of(g) == trace.level]
-                found = sweep(run, merged(run, self.site, linear), {u[1]}, True, view, self.since)
-                yield found.get(u[1], zeros_like(run, self.target))
-        trace.watched.discard(u[1])
-        trace.main.watch.discard(u[1])
-
-    def _parts(self, seed: Any) -> Iterator[Any]:
-        """A seed of all sources, cut into what has the shape of each."""
-        first = 0
-        for inner, like in zip(self.shapes.values(), self.likes, strict=True):
-            part = seed[first : first + count(inner)]
-            yield (
-                part.reshape(inner)
-                if inner
-                else self.run.real(float(part[0]))
-                if type(like) is float
-                else like.dtype.type(part[0])
-            )
-            first += part.size
-
     # ---- arrays, recorded where a program asks -------------------------------------------------------------------------
-
-    def _stacked(self, parts: list[Any], axis: int = 0) -> Any:
-        if not parts:
-            return self.run.backend.xp.zeros(0)
-        if self.site is None:
-            return self.run.backend.xp.stack(parts, axis)
-        return apply(self.run, self.site.derived(STACK), tuple(parts), {"axis": axis})
 
     def _reshaped(self, value: Any, shape: tuple[int, ...]) -> Any:
         if self.site is None:

@@ -91,7 +91,7 @@ def _elementwise(
         op, reads = tangent_op(site.op, active)
         operands = [y if read == "result" else primals[int(read)] for read in reads]
         total = call_on_scalars(run, site.derived(op), *given, *operands)
-    return _like(run, site, total, y)
+    return matched(run, site, total, y)
 
 
 def _is_plain(values: tuple[Any, ...]) -> bool:
@@ -119,7 +119,7 @@ def fitted(run: Run, t: Any, y: Any) -> Any:
     return run.backend.settle(t) if shape_of(t) or hasattr(t, "dtype") else t
 
 
-def _like(run: Run, site: Site, t: Any, y: Any) -> Any:
+def matched(run: Run, site: Site, t: Any, y: Any) -> Any:
     """The same as operations of the language."""
     inner, like = primal(t), primal(y)
     if is_complex(inner) and not is_complex(like):
@@ -160,8 +160,8 @@ def _structural(
     along = [None if t is None else Value(t, language) for t in tangents]
     if type(y) is List:
         t = push_structural(language, op, along, [Value(part, language) for part in parts], operands, options)
-        return [_like(run, site, a.v, b) for a, b in zip(t, parts, strict=True)]
-    return _like(run, site, push_structural(language, op, along, Value(y, language), operands, options).v, y)
+        return [matched(run, site, a.v, b) for a, b in zip(t, parts, strict=True)]
+    return matched(run, site, push_structural(language, op, along, Value(y, language), operands, options).v, y)
 
 
 def tangent_of(value: Any, level: int) -> Any:

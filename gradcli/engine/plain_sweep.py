@@ -229,7 +229,8 @@ class Sweep(LaneSweep):
     ) -> None:
         run, op = self.run, site.op
         self.site = site
-        laned = type(primal(g)) is Lanes or type(y) is Lanes or Lanes in map(type, operands)
+        parts = map(primal, g if type(g) is list else (g,))
+        laned = type(y) is Lanes or Lanes in map(type, (*parts, *operands))
         if laned:
             self.laned = self.risks = True
             if op.category == "lanes" and type(y) is Lanes:

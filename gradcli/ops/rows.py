@@ -124,7 +124,7 @@ def batched(*ranks: int) -> Rule:
 
 
 def matrix_product(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
-    """Of `matmul` and `dot`: vectors become matrices of one row or column, for beside a batch they would be taken for it."""
+    """Of `matmul`: vectors become matrices of one row or column, for beside a batch they would be taken for it."""
     (a, b), (own_a, own_b) = operands, laned
     shape_a, shape_b = inner_shapes(operands, laned)
     if not shape_a or not shape_b:  # `dot` with a number
@@ -146,6 +146,13 @@ def matrix_product(xp: Any, compute: Any, operands: Any, laned: Any, options: An
     y = y[..., 0, :] if len(shape_a) == 1 else y
     y = y[..., 0] if len(shape_b) == 1 else y
     return xp.moveaxis(y, 0, -1)
+
+
+def dot_product(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
+    """Of `dot`, which has no batches: of anything beyond matrices each vector meets each."""
+    if max(map(len, inner_shapes(operands, laned))) > 2:
+        return NotImplemented
+    return matrix_product(xp, compute, operands, laned, options, n)
 
 
 def outer_product(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
