@@ -277,8 +277,7 @@ def _call(op: Op, operands: list[Any], options: Any) -> list[Any]:
 def _pull(rule: Any, op: Op, k: int, g: Any, record: Record) -> Any:
     """What the rule of a linear op gives for a cotangent."""
     options = {name: on_host(value) for name, value in record.options.items() if name != "inplace"}
-    m, operands, y = array_language(CPU, "float64"), [on_host(v) for v in record.operands], record.y
-    y = Blank(shape_of(y), "float64") if shape_of(y) else y
-    return CPU.xp.asarray(
-        rule(m, g, y, k, *operands, **options) if op.signature.variadic else rule(m, g, y, *operands, **options)
-    )
+    m, operands = array_language(CPU, "float64"), [CPU.operand(on_host(v)) for v in record.operands]
+    y = Blank(shape_of(record.y), "float64") if shape_of(record.y) else CPU.operand(record.y)
+    given = (k, *operands) if op.signature.variadic else operands
+    return CPU.xp.asarray(rule(m, g, y, *given, **options))
