@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gradcli
-from gradcli.engine import compressed
+from gradcli.engine.seeds import Sweeps
 from gradcli.engine.colouring import colours, distinct, star, transposed
 from gradcli.engine.patterns import Pattern, merged
 
@@ -194,10 +194,8 @@ SIZES = [
 def test_few_sweeps(source: str, sweeps: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """As many as the structure needs, however large: not one a row."""
     asked = []
-    swept = compressed._Question._swept
-    monkeypatch.setattr(
-        compressed._Question, "_swept", lambda self, back, colour, n: asked.append(n) or swept(self, back, colour, n)
-    )
+    swept = Sweeps.all
+    monkeypatch.setattr(Sweeps, "all", lambda self, back, colour, n: asked.append(n) or swept(self, back, colour, n))
     for n in (20, 40):
         outputs(source.format(n=n).replace("output ", "r = ") + "; output r")
     assert len(set(asked)) == (1 if sweeps else 2)
