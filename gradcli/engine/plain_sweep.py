@@ -15,7 +15,7 @@ from .formulas import array_pull, is_bounded, scalar_pull
 from .lane_sweep import LaneSweep
 from .lanes import Lanes
 from .own_rules import OwnCall
-from .rules import Language, Value, array_language
+from .rules import Language, RowLanguage, Value, array_language
 from .run import Run
 from .scalar_calls import call_on_scalars
 from .tape import STRIDE, Blank, Segment, Site, primal
@@ -255,7 +255,7 @@ class Sweep(LaneSweep):
             values = [v if type(v) is array else run.backend.operand(v) for v in operands]
             result, cotangent = run.backend.operand(y), g if type(g) is list else run.backend.operand(g)
         else:
-            m = Language(run, site)
+            m = Language(run, site) if self.recorded else RowLanguage(run, site)
             values = [Value(v, m) for v in operands]
             if segment is not None:
                 for k, n in zip(site.operands, numbers, strict=True):

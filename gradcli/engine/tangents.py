@@ -18,7 +18,7 @@ from .formulas import array_push, scalar_push
 from .forward import fitted, matched
 from .lanes import Lanes, with_rows
 from .records import Record
-from .rules import Language, Value, array_language
+from .rules import RowLanguage, Value, array_language
 from .run import Run
 
 ADD, PART = OPS["add"], OPS["part"]
@@ -113,7 +113,7 @@ def _push_structural(run: Run, record: Record, along: list[Any]) -> Any:
 def _structural_on_lanes(run: Run, record: Record, along: list[Any]) -> Any:
     """The same a lane at a time: by operations of the language, which nobody records."""
     site, y = record.site, record.y
-    m = Language(run, site)
+    m = RowLanguage(run, site)
     operands = [Value(v, m) for v in record.operands]
     tangents: list[Any] = [None] * len(operands)
     for k, t in zip(site.operands, along, strict=True):

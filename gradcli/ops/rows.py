@@ -195,6 +195,11 @@ def _rank(index: tuple[Any, ...]) -> int:
     return max(int(i.ndim) for i in index if hasattr(i, "dtype"))
 
 
+def _names_none_twice(index: tuple[Any, ...]) -> bool:
+    """Whether an index has no element of a row twice: an int array can, and an int a row can't."""
+    return all(not hasattr(i, "dtype") or i.dtype.kind == "b" or (is_laned(i) and not i.shape) for i in index)
+
+
 def write_elements(adds: bool) -> Rule:
     """Of `setitem` and `index_add`."""
 
@@ -211,7 +216,7 @@ def write_elements(adds: bool) -> Rule:
             value = xp.moveaxis(value.reshape(*ones, *value.shape), -1, _rank(index) - 1)
         if not adds:
             total[index] = value
-        elif all(not hasattr(i, "dtype") or i.ndim < 2 for i in index):
+        elif _names_none_twice(options["index"]):
             total[index] += value
         else:
             xp.add.at(total, index, value)
