@@ -25,7 +25,9 @@ instance of a module will be called. Every operation goes through `apply`; what 
 hot scalar code means the same, with `compound` operations. `tape` is the trace, `windows` the views of it that tapes are,
 `reverse` the sweep back over it, `forward` what carries tangents along, `rules` and `formulas` the readings of the table's
 derivatives that both use. `derivatives`, `jacobians` and `batches` answer what is asked of values, `transforms` what is asked of
-functions, at the `levels` that they open; gradients are `attached` to variables, and `backward` fills them. A run can keep
+functions, at the `levels` that they open. A Jacobian takes few sweeps (`compressed`): `sparsity` finds, as `patterns`, which
+elements depend on which, `colouring` which rows or columns one sweep can carry together, and `structures` keeps both;
+`tangents` go forward over the `records`. Gradients are `attached` to variables, and `backward` fills them. A run can keep
 everything (`keeping`): `ancestry` is that as a graph, in which `reasons` says why there is no gradient, `walks` remember
 which way most of one came, `zeros` why it is zero, `nonfinite` and `blame` what made a nan, and `elements` what depends on
 one element. Functions with a rule of their own are called by `own_functions`, and asked by `own_rules`.

@@ -168,7 +168,7 @@ def transform_options(run: Run, site: Site, options: dict[str, Any]) -> dict[str
     if not positions or not all(type(k) is int and k >= 0 for k in positions) or len(set(positions)) < len(positions):
         message = f"`wrt` is {show(options['wrt'])}"
         run.fail("E311", message, site.span, help="it is the position of an argument, from 0, or a list of these")
-    return {"wrt": wrt, "mode": verify_mode(run, mode, site.span)}
+    return {"wrt": wrt, "mode": verify_mode(run, mode, site.span), "sparse": bool(primal(read(options.get("sparse", False))))}
 
 
 def verify_axes(run: Run, in_axes: Any, span: Span) -> Any:

@@ -114,7 +114,8 @@ _PLAIN = (
     | program.FunctionParameter | program.Argument | program.TypeSpec | program.Domain | program.Slice | program.EllipsisItem
     | program.Target | program.Expression
 )  # fmt: skip
-_FIRST = frozenset(("grad", "vjp", "value_and_grad"))  # requests that differentiate nothing that they computed themselves
+# Requests that differentiate nothing that they computed themselves, or record that whatever the program does.
+_FIRST = frozenset(("grad", "vjp", "value_and_grad", "jacobian", "batch_jacobian", "hessian"))
 
 
 def differentiates_once(node: program.Program, targets: Iterable[str] = ()) -> bool:
