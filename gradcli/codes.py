@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from .lang.codes import CODES as _LANGUAGE
 from .lang.codes import Code as Code
+from .reason_codes import REASONS as _REASONS
 
 _COMMAND_LINE = {
     "E001": Code(
@@ -53,6 +54,12 @@ _COMMAND_LINE = {
         "a setting is wrong",
         "[tool.gradcli] in pyproject.toml, or gradcli.toml, isn't valid TOML or has a key that is no option.",
         'Keys are long options without their dashes: `dtype = "float32"`, for one command under [tool.gradcli.eval].',
+    ),
+    "E008": Code(
+        "a package can't add its functions",
+        "An installed package offers functions (entry-point group `gradcli.ops`), and failed to register them.\n"
+        "Packages are asked when a program calls what the table of builtins doesn't have.",
+        "The message says what the package raised. Update it, or remove it.",
     ),
 }
 
@@ -178,6 +185,13 @@ _RUN_TIME = {
         "Make the variable a parameter, or cut the path with `detach(…)`.",
         "var w = 2.0\nvar x = 3.0\nfn f(x) { return w * x } backward (dy) { return dy * w }\ny = f(x)",
     ),
+    "E324": Code(
+        "a nan or an infinity",
+        "With --debug-nan: an operation, forwards or on the way back, made a value that isn't finite, and the answer has it.\n"
+        "What `where` discards doesn't count.",
+        "The message shows the operation with its operands, and where there is one a formula that is finite there.",
+        "$ gradcli eval -e 'log(x) * 3' --set x=-2 --debug-nan",
+    ),
     "E318": Code(
         "an unconnected gradient",
         "With --unconnected error, a gradient that doesn't exist is an error. The reason code says why it doesn't.",
@@ -208,6 +222,11 @@ _RUN_TIME = {
         "`for` goes over range(n), an array's rows, a list, zip(…) and enumerate(…).",
         "Write `range(n)` for a count.",
         "for i in 3.0 { print i }",
+    ),
+    "E340": Code(
+        "no closed form",
+        "SymPy has no counterpart of this function, or none for operands like these, so what depends on it has no closed form.",
+        "Its values and gradients are there all the same: `gradcli eval`.",
     ),
     "E320": Code(
         "a builtin refuses its operands",
@@ -248,6 +267,11 @@ _LIMITS = {
         "Collect with `append`, or in an array.",
         "l = [1.0]\nfor i in range(1000) { l = [l] }\nprint l",
     ),
+    "E408": Code(
+        "a closed form too large",
+        "A loop unrolled, or a large array, makes a formula that nobody would read; it stops at the operation that is shown.",
+        "Ask for the form of fewer iterations or smaller arrays, or of an intermediate value (`--of`).",
+    ),
 }
 
 _OTHER = {
@@ -286,90 +310,29 @@ _OTHER = {
         "Update its state with `x := …`, or give the value a name of its own.",
         "var x = 1.0\nx = x + 1.0\noutput x**2",
     ),
+    "W340": Code(
+        "true along this path",
+        "The closed form was read from a run of the program at this point. The operation that is shown has no form of its own\n"
+        "(the position of the largest element, the derivative rule of a function), so its value here stands in its place.",
+        "Look whether it holds where you mean to use it.",
+    ),
+    "W341": Code(
+        "true along one path",
+        "Which path a program takes depends on its variables, and its paths can't be joined into one form: there are too many\n"
+        "of them, as in a loop that runs until something holds, or they give values of different shapes.",
+        "Look where the path of this point holds; `gradcli check` shows how far it is from another one.",
+    ),
+    "W342": Code(
+        "not simplified",
+        "SymPy's simplification took longer than --timeout, and was cut off; the form is right as it is.",
+        "Raise --timeout, or leave it: --no-simplify doesn't try.",
+    ),
     "W204": Code(
         "rows of a batch that mix",
         "`batch_jacobian` takes the first axis for a batch, whose rows have nothing to do with each other. Here they do, so\n"
         "what it gives is the gradient of the sum over the batch.",
         "Ask for the `jacobian`, which has every row of the target by every row of the source.",
         "var x = [[1.0, 2.0], [3.0, 4.0]]\nj = batch_jacobian(x - mean(x, axis = 0), x)",
-    ),
-}
-
-_REASONS = {
-    "never_read": Code(
-        "the source is never used", "Nothing that leads to the target reads it.", "Use it, or leave it out of wrt."
-    ),
-    "constant": Code(
-        "the source is a constant",
-        "Literals and `const` are never watched.",
-        "Declare it with `var`, or `watch` it before it is used.",
-    ),
-    "integer": Code(
-        "the path goes through integers", "Ints and bools have no derivatives.", 'Write floats: `2.0`, or `cast(x, "float64")`.'
-    ),
-    "string": Code("the source is a string", "Strings have no derivatives.", "Differentiate by a number."),
-    "frozen": Code(
-        "the source is frozen", "`frozen` variables aren't watched by themselves.", "Declare it with `var`, or `watch` it."
-    ),
-    "detached": Code(
-        "the path is cut by detach",
-        "`detach` (or `stop_gradient`) gives the value without its history.",
-        "Remove it, if it isn't meant.",
-    ),
-    "replaced": Code(
-        "the variable was replaced",
-        "`x = …` bound its name to a plain value.",
-        "Update the variable with `x := …`, or use another name for the value.",
-    ),
-    "state": Code(
-        "the path goes through a variable's state",
-        "`v := …` stores a value; reading v later starts a new path at v.",
-        "Use a plain name for intermediate values, and `:=` only for updates.",
-    ),
-    "paused": Code(
-        "the path goes through a pause block",
-        "Nothing is recorded inside `pause { … }`.",
-        "Move the computation out of the block.",
-    ),
-    "condition_only": Code(
-        "the source decides only a condition",
-        "Control flow is run, not differentiated: which branch is taken depends on the source, the value on it doesn't.",
-        "Let the value depend on it, for example with a smooth blend such as `sigmoid`.",
-    ),
-    "branch_not_taken": Code(
-        "the source is used only in a branch that wasn't taken",
-        "A gradient connects to what the taken path used.",
-        "At inputs that take the other branch there is a gradient.",
-    ),
-    "not_watched": Code(
-        "the tape doesn't watch the source",
-        "A tape watches trainable variables, unless opened with `watch_variables = false`; anything else has to be watched.",
-        "`watch x` inside the block of the tape.",
-    ),
-    "not_recorded": Code(
-        "the path was computed before the tape began",
-        "The tape holds only what was computed while it was open, from what it watched.",
-        "Open the tape earlier, or `watch` the source first.",
-    ),
-    "rule_gives_none": Code(
-        "a function's own rule returned none",
-        "The path goes through a function whose `backward` rule says, for this parameter, that there is no gradient.",
-        "Return a gradient in its place; zeros, if the function doesn't move with the parameter.",
-    ),
-    "not_on_path": Code(
-        "the source isn't on the path to the target",
-        "Both were recorded, but no operation leads from one to the other.",
-        "Check the names.",
-    ),
-    "unknown": Code(
-        "the reason wasn't found",
-        "The search runs the program a second time, for a bounded number of steps, and this program takes more.",
-        "Ask at a shorter run: fewer iterations, less data.",
-    ),
-    "undifferentiable": Code(
-        "the path goes through a function without a derivative",
-        "Functions such as `argmax`, `len` or comparisons give values that don't move with their operands.",
-        "`gradcli ops NAME` tells about a function; use a smooth one, such as `softmax`.",
     ),
 }
 

@@ -9,11 +9,13 @@ from typing import Any
 
 from ..diagnostics import CallSite, GradcliError, Span, did_you_mean
 from ..lang import program
+from ..ops import BUILTINS, registry
 from ..ops.op import BindingError, Op
 from . import builtins, indexing, modules, tapes
 from .apply import apply
 from .compiler import Closure, Compiler
 from .inlining import known_functions
+from .liveness import Liveness
 from .own_functions import with_rule
 from .run import MAX_DEPTH, Run
 from .tape import Site
@@ -68,7 +70,8 @@ def _compile_code(c: Compiler, node: program.Function) -> Code:
     path = function_path(node) if c.places else c.path
     parameters = {p.slot.index for p in node.parameters}
     functions = known_functions(node.body, node, c.functions)
-    with c.within(declared=set(), parameters=parameters, path=path, in_module=False, in_function=True, functions=functions):
+    facts = {"declared": set(), "parameters": parameters, "functions": functions, "liveness": Liveness(node.body)}
+    with c.within(path=path, in_module=False, in_function=True, **facts):
         body = compile_body(c, node.body)
     return code_of(node, body)
 
@@ -207,7 +210,8 @@ def call_value(run: Run, callee: Any, arguments: list[Any], keywords: dict[str, 
     if type(callee) is Function:
         return call_function(run, callee, arguments, keywords, site, path)
     if type(callee) is Transform:
-        return _transforms().call_transform(run, callee, arguments, keywords, site)
+        call_mapped, call_transform = _callers()
+        return (call_mapped if callee.kind == "vmap" else call_transform)(run, callee, arguments, keywords, site)
     if isinstance(callee, Op):
         return call_op(run, callee, arguments, keywords, site.span)
     if type(callee) is Instance:
@@ -216,10 +220,11 @@ def call_value(run: Run, callee: Any, arguments: list[Any], keywords: dict[str, 
 
 
 @cache
-def _transforms() -> Any:
-    from . import transforms  # which calls functions
+def _callers() -> tuple[Callable[..., Any], Callable[..., Any]]:
+    from .mapping import call_mapped  # which call functions
+    from .transforms import call_transform
 
-    return transforms
+    return call_mapped, call_transform
 
 
 def call_op(run: Run, op: Op, arguments: list[Any], keywords: dict[str, Any], span: Span) -> Any:
@@ -263,6 +268,7 @@ def compile_structural(c: Compiler, node: program.Apply, site: Site, operands: l
     from .expressions import compile_expression
 
     op = node.op
+    c.rules = c.rules or op.reverse_only
     given = [(name, compile_expression(c, value)) for name, value in node.options]
     parameters = op.signature.operands
     fixed = [_default(parameters[k].default) if operand is None else operand for k, operand in enumerate(operands)]
@@ -345,6 +351,7 @@ def compile_method_call(c: Compiler, node: program.MethodCall) -> Callable[..., 
 
     if c.in_function and (node.name in tapes.REQUESTS or (node.op is not None and builtins.asks_of_values(node.op))):
         c.asks = True
+    c.rules = c.rules or (node.op is not None and node.op.reverse_only)
     receiver, method = compile_expression(c, node.receiver), compile_method(c, node)
     positional, keywords = compile_arguments(c, node.arguments)
     site, name = Site(CALL, node.span), node.name
@@ -375,9 +382,11 @@ def compile_method(c: Compiler, node: program.MethodCall) -> Callable[[list[Any]
         if type(value) in (dict, Namespace, Instance):
             return indexing.member(run, value, name, node.span), []
         callee = function(frame) if function is not None else UNSET
-        if callee is UNSET and node.op is None:
-            run.fail("E309", f"there is no function `{name}`", node.span, help=did_you_mean(name, builtins.public_names()))
-        return (node.op if callee is UNSET else callee), [value]
+        if callee is UNSET:
+            callee = node.op or registry.find(name)
+        if callee is None:
+            run.fail("E309", f"there is no function `{name}`", node.span, help=did_you_mean(name, BUILTINS))
+        return callee, [value]
 
     return method
 

@@ -130,7 +130,7 @@ class _Writer:
         if is_reading and any(operand.kind == "int" for operand in operands):
             return None
         if any(operand.formula is not None for operand in operands):
-            formulas = [o.formula or self._constant(o) for o in operands]
+            formulas = [self._constant(o) if o.formula is None else o.formula for o in operands]
             if is_reading:
                 self.read = True
                 return _Value("", "float", substitute(forward_formula(op), dict(enumerate(formulas))))

@@ -15,6 +15,7 @@ from ..ops import OPS
 from .backends import is_inexact, is_scalar
 from .boxes import Dual, level_of, lowered, primal
 from .calls import call_value
+from .compressed import Sparse, blocks
 from .derivatives import merged, ones_like
 from .keeping import KeepingTrace
 from .reverse import sweep, sweep_segment
@@ -102,12 +103,15 @@ class Recording:
         if type(value) is not float and level_of(value) == trace.level:
             if self._seen is not None:
                 self._taken, self._seen = _numbers_seen(*self._seen), None
-            if self._taken is not None and value[1] not in self._taken:
+            constant = isinstance(trace, KeepingTrace) and value[1] not in trace.active
+            if self._taken is not None and value[1] not in self._taken and not constant:
                 self._passes_on = True
                 self.inputs.append(value)  # it comes into the function by this argument alone
                 return value
             kept = blank(value[0])
             fresh: Any = trace.record(site.derived(IDENTITY).on((0,)), [value], kept, None, kept, value[0])
+            if isinstance(trace, KeepingTrace):
+                trace.active.add(fresh[1])
         else:
             fresh = value, -next(leaf_numbers), self.begin
             trace.fresh[fresh[1]] = self.begin
@@ -130,6 +134,18 @@ class Recording:
             self.trace.swept = True
         found = sweep(self.run, seeds, wanted, self.records or level > 0, self.trace.main, self.since)
         return [None if i is None or i[1] not in found else self.outside(found[i[1]]) for i in self.inputs]
+
+    def blocks(self, target: Any, site: Site, mode: str, sparse: bool, symmetric: bool) -> list[Any]:
+        """The derivatives of a part of the value by each of the inputs, as `blocks` gives them; None where unconnected."""
+        trace = self.trace
+        if level_of(target) != trace.level or not is_inexact(primal(target)):
+            return [None] * len(self.inputs)
+        recorded = site if self.records or trace.level else None
+        mode = "reverse" if trace.level else mode  # a trace that has been closed
+        found = blocks(self.run, target, self.inputs, recorded, trace.main, mode, sparse, symmetric, self.since)
+        return [
+            block._replace(values=self.outside(block.values)) if type(block) is Sparse else self.outside(block) for block in found
+        ]
 
     def push(self, tangents: list[Any], site: Site) -> list[Any]:
         """The tangents of the parts of the value, in order, None where unconnected, for those of the inputs, None for zero.

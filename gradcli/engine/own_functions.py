@@ -130,7 +130,7 @@ class _Call:
             kept = [shelve(argument, level, held) for argument in arguments]
         parameters = numbered(arguments, lambda v: level_of(v) == level)
         body = None
-        if self.run.bodies:
+        if self.run.bodies or trace.keeps_all:
             body = [shelve(v, level, held) for v, k in zip(leaves(result), leaves(outputs), strict=True) if k is not None]
         call = OwnCall(function.code.node, function.rule or frame[function.slot], kept, parameters, outputs, captured, body)
         parts = [v for v, k in zip(leaves(value), leaves(outputs), strict=True) if k is not None]

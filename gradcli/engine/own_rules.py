@@ -85,7 +85,8 @@ class OwnCall:
     parameters  the arguments' structures: the numbers of the record's inputs where they are traced, elsewhere None
     outputs     the result's structure, likewise; 0 for a result that is a number or an array
     captured    inputs beyond those of the arguments
-    body        what the body returned for each of the outputs, where a tangent may be carried through it; else None
+    body        what the body returned for each of the outputs, where a tangent may be carried through it, or all is kept;
+                else None
     """
 
     __slots__ = ("body", "captured", "function", "kept", "outputs", "parameters", "rule")

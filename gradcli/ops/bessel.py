@@ -37,11 +37,14 @@ def _asymptotic(xp: Any, order: int, x: Any) -> Any:
 
 
 OPS = [
-    _op("i0", "x", "The modified Bessel function of order 0.", primitive="scipy.special:i0", partials=(
+    _op("i0", "x", "The modified Bessel function of order 0.",
+        symbolic=lambda s, x: s.besseli(0, x), primitive="scipy.special:i0", partials=(
         lambda m, y, x: m.i1(x),)),
-    _op("i1", "x", "The modified Bessel function of order 1.", primitive="scipy.special:i1", partials=(
+    _op("i1", "x", "The modified Bessel function of order 1.",
+        symbolic=lambda s, x: s.besseli(1, x), primitive="scipy.special:i1", partials=(
         lambda m, y, x: 0.5 * (m.i0(x) + m.bessel_i(2.0, x)),)),
-    _op("bessel_i", "n, x", "The modified Bessel function of order n.", internal=True, kernel=_bessel,
+    _op("bessel_i", "n, x", "The modified Bessel function of order n.",
+        symbolic=lambda s, n, x: s.besseli(n, x), internal=True, kernel=_bessel,
         domain=((0.0, math.inf), (-math.inf, math.inf)), partials=(
         None,
         lambda m, y, n, x: 0.5 * (m.bessel_i(n - 1.0, x) + m.bessel_i(n + 1.0, x)))),

@@ -93,16 +93,23 @@ def _along_forward(m: Any, t: Any, y: Any, x: Any, direction: Any) -> Any:
     return third if along is None else third + along
 
 
+def _cofactors_form(s: Any, x: Any) -> Any:
+    return s.array(s.matrix(x).adjugate(method="berkowitz").T)
+
+
 # The derivatives of a determinant are symmetric in their directions: what a cotangent takes back is the same function
 # of its conjugate.
 OPS = [
     _op("det", "x", "The determinant.", saves=("x",), note="the third derivative needs an invertible matrix",
         compute=lambda xp, x: xp.linalg.det(square_floats(xp, "det", x)),
+        symbolic=lambda s, x: s.matrix(x).det(method="berkowitz"),
         **by_slope(lambda m, y, x, axis, keepdims: conj(m, m.cofactors(x)), axis=(-2, -1), keepdims=False)),
     _op("logdet", "x", "The logarithm of the absolute value of the determinant, without overflow.", saves=("x",),
         aliases=("slogdet",), compute=lambda xp, x: xp.linalg.slogdet(square_floats(xp, "logdet", x))[1],
+        symbolic=lambda s, x: s.log(s.Abs(s.matrix(x).det(method="berkowitz"))),
         **by_slope(lambda m, y, x, axis, keepdims: adjoint(m, m.inv(x)), axis=(-2, -1), keepdims=False)),
     _op("cofactors", "x", "The derivative of the determinant by each element.", internal=True, compute=_cofactors, saves=("x",),
+        symbolic=_cofactors_form,
         vjp=(lambda m, g, y, x: conj(m, m.cofactors_along(x, conj(m, g))),),
         jvp=lambda m, t, y, x: m.cofactors_along(x, t[0])),
     _op("cofactors_along", "x, t", "How the cofactors change along t.", internal=True, compute=_cofactors_along,

@@ -58,13 +58,17 @@ OPS = [
         note="derivative inf at 1", partials=(lambda m, y, x: 1.0 / (m.sqrt(x - 1.0) * m.sqrt(x + 1.0)),)),
     _op("atanh", "x", "The inverse of tanh.", primitive="arctanh", aliases=("arctanh",), domain=((-1.0, 1.0),),
         note="derivative inf at -1 and 1", partials=(lambda m, y, x: 1.0 / m.one_minus_square(x),)),
-    _op("degrees", "x", "Radians in degrees.", aliases=("rad2deg",), partials=(lambda m, y, x: 180.0 / math.pi,)),
-    _op("radians", "x", "Degrees in radians.", aliases=("deg2rad",), partials=(lambda m, y, x: math.pi / 180.0,)),
-    _op("sinc", "x", "sin(pi x) / (pi x), and 1 at 0.", note="derivative 0 at 0", partials=(_sinc_slope,)),
+    _op("degrees", "x", "Radians in degrees.",
+        symbolic=lambda s, x: 180 * x / s.pi, aliases=("rad2deg",), partials=(lambda m, y, x: 180.0 / math.pi,)),
+    _op("radians", "x", "Degrees in radians.",
+        symbolic=lambda s, x: s.pi * x / 180, aliases=("deg2rad",), partials=(lambda m, y, x: math.pi / 180.0,)),
+    _op("sinc", "x", "sin(pi x) / (pi x), and 1 at 0.",
+        symbolic=lambda s, x: s.Piecewise((1, s.Eq(x, 0)), (s.sin(s.pi * x) / (s.pi * x), True)),
+        note="derivative 0 at 0", partials=(_sinc_slope,)),
     # An op of its own, as the rule of 1 / cosh(x) underflows where the second derivative of tanh is still 1e-260.
     _op("sech", "x", "1 / cosh(x).", internal=True, forward=lambda m, x: 1.0 / m.cosh(x), partials=(
         lambda m, y, x: -y * m.tanh(x),)),
     # 1 - x² that keeps its digits near 1, with a derivative that keeps its digits near 0.
-    _op("one_minus_square", "x", "1 - x², accurate near -1 and 1.", internal=True,
+    _op("one_minus_square", "x", "1 - x², accurate near -1 and 1.", symbolic=lambda s, x: 1 - x**2, internal=True,
         forward=lambda m, x: (1.0 - x) * (1.0 + x), partials=(lambda m, y, x: -2.0 * x,)),
 ]  # fmt: skip

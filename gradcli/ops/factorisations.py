@@ -123,9 +123,21 @@ def _tall_forward(m: Any, t: Any, q: Any, r: Any) -> list[Any]:
     return [w + m.matmul(q, turn - b), m.matmul(m.triu(b - turn), r)]
 
 
+def _cholesky_form(s: Any, x: Any) -> Any:
+    n = s.matrix(x).rows
+    x = (x + x.T) / 2
+    lower = s.xp.full((n, n), s.Integer(0), dtype=object)
+    for j in range(n):
+        lower[j, j] = s.sqrt(x[j, j] - sum(lower[j, :j] ** 2))
+        for i in range(j + 1, n):
+            lower[i, j] = (x[i, j] - sum(lower[i, :j] * lower[j, :j])) / lower[j, j]
+    return lower
+
+
 OPS = [
     _op("cholesky", "x", "The lower triangle l with l @ l.T = x (conjugated, for complex ones).", compute=_cholesky,
-        saves=("result",), note="of (x + x.T) / 2, so that the derivative is symmetric", vjp=(_cholesky_back,),
+        saves=("result",), note="of (x + x.T) / 2, so that the derivative is symmetric", symbolic=_cholesky_form,
+        vjp=(_cholesky_back,),
         jvp=_cholesky_forward),
     _op("qr", "x", "A list of q, with orthonormal columns, and the upper triangle r with q @ r = x.", compute=_qr,
         saves=("x", "result"), note="the first columns must be linearly independent", vjp=(_qr_back,), jvp=_qr_forward),

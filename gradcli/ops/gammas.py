@@ -222,28 +222,35 @@ def beta(xp: Any, special: Any, a: Any, b: Any) -> Any:
 OPS = [
     _op("gamma", "x", "The gamma function; gamma(n + 1) is n!.", primitive="scipy.special:gamma", domain=(POSITIVE,), partials=(
         lambda m, y, x: y * m.digamma(x),)),
-    _op("lgamma", "x", "The logarithm of |gamma(x)|, without overflow.", primitive="scipy.special:gammaln", domain=(POSITIVE,),
+    _op("lgamma", "x", "The logarithm of |gamma(x)|, without overflow.",
+        symbolic=lambda s, x: s.loggamma(x), primitive="scipy.special:gammaln", domain=(POSITIVE,),
         aliases=("gammaln", "loggamma"), partials=(lambda m, y, x: m.digamma(x),)),
     _op("digamma", "x", "The derivative of lgamma.", primitive="scipy.special:digamma", domain=(POSITIVE,), aliases=("psi",),
         partials=(lambda m, y, x: m.polygamma(1.0, x),)),
-    _op("beta", "a, b", "gamma(a) * gamma(b) / gamma(a + b).", kernel=beta, real_only=True, domain=(POSITIVE, POSITIVE),
+    _op("beta", "a, b", "gamma(a) * gamma(b) / gamma(a + b).",
+        symbolic=lambda s, a, b: s.gamma(a) * s.gamma(b) / s.gamma(a + b),
+        kernel=beta, real_only=True, domain=(POSITIVE, POSITIVE),
         partials=(
         lambda m, y, a, b: -y * m.polygamma_difference(0.0, a, b),
         lambda m, y, a, b: -y * m.polygamma_difference(0.0, b, a))),
-    _op("lbeta", "a, b", "The logarithm of |beta(a, b)|, without overflow.", kernel=_lbeta, real_only=True,
+    _op("lbeta", "a, b", "The logarithm of |beta(a, b)|, without overflow.",
+        symbolic=lambda s, a, b: s.loggamma(a) + s.loggamma(b) - s.loggamma(a + b), kernel=_lbeta, real_only=True,
         domain=(POSITIVE, POSITIVE), aliases=("betaln",), partials=(
         lambda m, y, a, b: -m.polygamma_difference(0.0, a, b),
         lambda m, y, a, b: -m.polygamma_difference(0.0, b, a))),
-    _op("zeta", "x, q=1", "The sum of 1 / (q + k)**x over k = 0, 1, 2, …; for q = 1, continued to all x.", kernel=_zeta,
+    _op("zeta", "x, q=1", "The sum of 1 / (q + k)**x over k = 0, 1, 2, …; for q = 1, continued to all x.",
+        symbolic=lambda s, x, q: s.zeta(x, q), kernel=_zeta,
         real_only=True, domain=((1.0, INF), POSITIVE), note="nan for q <= 0, and for x < 1 unless q is 1", partials=(
         lambda m, y, x, q: m.zeta_by_x(1.0, x, q),
         lambda m, y, x, q: -x * m.zeta(x + 1.0, q))),
 
-    _op("polygamma", "n, x", "The n-th derivative of digamma.", internal=True, kernel=polygamma, domain=((0.0, INF), POSITIVE),
+    _op("polygamma", "n, x", "The n-th derivative of digamma.",
+        symbolic=lambda s, n, x: s.polygamma(n, x), internal=True, kernel=polygamma, domain=((0.0, INF), POSITIVE),
         partials=(
         None,
         lambda m, y, n, x: m.polygamma(n + 1.0, x))),
-    _op("polygamma_difference", "n, a, b", "polygamma(n, a + b) - polygamma(n, a), accurate for small b.", internal=True,
+    _op("polygamma_difference", "n, a, b", "polygamma(n, a + b) - polygamma(n, a), accurate for small b.",
+        symbolic=lambda s, n, a, b: s.polygamma(n, a + b) - s.polygamma(n, a), internal=True,
         kernel=polygamma_difference, real_only=True, domain=((0.0, INF), POSITIVE, POSITIVE), partials=(
         None,
         lambda m, y, n, a, b: m.polygamma_difference(n + 1.0, a, b),

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from .op import Op, OpError
+from .rows import along_axis, over_axes
 from .rules import all_axes, by_slope, whole
 
 INF = math.inf
@@ -73,6 +74,19 @@ def _logsumexp(xp: Any, x: Any, axis: Any, keepdims: bool) -> Any:
     shifted, top, axes = _shifted(xp, x, axis)
     total = xp.log(_reduced("sum", xp.exp(shifted), axes)) + top
     return total if keepdims else xp.squeeze(total, axis=axes)
+
+
+def _softmax_form(s: Any, x: Any, axis: Any) -> Any:
+    weights = s.exp(x)
+    return weights / weights.sum(axis=all_axes(axis, x.shape), keepdims=True)
+
+
+def _log_softmax_form(s: Any, x: Any, axis: Any) -> Any:
+    return x - s.log(s.exp(x).sum(axis=all_axes(axis, x.shape), keepdims=True))
+
+
+def _logsumexp_form(s: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+    return s.log(s.exp(x).sum(axis=all_axes(axis, x.shape), keepdims=bool(keepdims)))
 
 
 # ---- classes ---------------------------------------------------------------------------------------------------------
@@ -164,8 +178,21 @@ def _cross_entropy_back_labels(m: Any, g: Any, y: Any, logits: Any, labels: Any)
     return -(m.expand_dims(g, axis=-1) * m.log_softmax(logits, axis=-1))
 
 
+def _cross_entropy_form(s: Any, logits: Any, labels: Any) -> Any:
+    logs = _log_softmax_form(s, logits, -1)
+    if not _by_number(logits, labels):
+        return -(labels * logs).sum(axis=-1)
+    return -s.xp.take_along_axis(logs, labels.astype("int64")[..., None], -1)[..., 0]
+
+
+def _class_errors_form(s: Any, logits: Any, labels: Any) -> Any:
+    right = s.xp.eye(logits.shape[-1], dtype="int64")[labels.astype("int64")]
+    return _softmax_form(s, logits, -1) - right
+
+
 OPS = [
-    _op("relu", "x", "x where it is positive, 0 elsewhere.", domain=((0.1, INF),), note="derivative 0 at 0",
+    _op("relu", "x", "x where it is positive, 0 elsewhere.",
+        symbolic=lambda s, x: s.Piecewise((x, x > 0), (0, True)), domain=((0.1, INF),), note="derivative 0 at 0",
         forward=lambda m, x: m.maximum(x, 0.0), partials=(lambda m, y, x: m.where(y > 0, 1.0, 0.0),)),
     _op("leaky_relu", "x, slope=0.01", "x where it is positive, slope * x elsewhere.", domain=((-INF, -0.1), REAL),
         note="derivative slope at 0", forward=lambda m, x, slope: m.where(x > 0, x, slope * x), partials=(
@@ -176,26 +203,34 @@ OPS = [
         lambda m, y, x, alpha: m.where(x > 0, 1.0, alpha * m.exp(x)),
         lambda m, y, x, alpha: m.where(x > 0, 0.0, m.expm1(x)))),
     _op("gelu", "x", "x times the normal distribution function (the erf form).",
+        symbolic=lambda s, x: x * s.erfc(-x / s.sqrt(2)) / 2,
         forward=lambda m, x: 0.5 * x * m.erfc(-ROOT_HALF * x), partials=(
         lambda m, y, x: 0.5 * m.erfc(-ROOT_HALF * x) + x * m.exp(-0.5 * x * x) / ROOT_2PI,)),
     _op("silu", "x", "x * sigmoid(x).", aliases=("swish",), forward=lambda m, x: x * m.sigmoid(x), partials=(_silu_slope,)),
     _op("sigmoid", "x", "1 / (1 + exp(-x)).", aliases=("logistic",),
         forward=lambda m, x: 1.0 / (1.0 + m.exp(-x)), partials=(lambda m, y, x: y * m.sigmoid(-x),)),
-    _op("softplus", "x", "log(1 + exp(x)), without overflow.",
+    _op("softplus", "x", "log(1 + exp(x)), without overflow.", symbolic=lambda s, x: s.log(1 + s.exp(x)),
         forward=lambda m, x: m.maximum(x, 0.0) + m.log1p(m.exp(-m.abs(x))), partials=(lambda m, y, x: m.sigmoid(x),)),
 
-    _op("softmax", "x; axis=-1", "exp(x), scaled to sum to 1 along the axis.", compute=_softmax, saves=("result",), vjp=(
+    _op("softmax", "x; axis=-1", "exp(x), scaled to sum to 1 along the axis.",
+        compute=_softmax, rows=along_axis, saves=("result",),
+        symbolic=_softmax_form, vjp=(
         lambda m, g, y, x, axis: y * (g - m.sum(g * y, axis=axis, keepdims=True)),), jvp=_softmax_forward),
-    _op("log_softmax", "x; axis=-1", "log(softmax(x)), without underflow.", compute=_log_softmax, saves=("result",), vjp=(
+    _op("log_softmax", "x; axis=-1", "log(softmax(x)), without underflow.",
+        compute=_log_softmax, rows=along_axis, saves=("result",),
+        symbolic=_log_softmax_form, vjp=(
         lambda m, g, y, x, axis: g - m.exp(y) * m.sum(g, axis=axis, keepdims=True),),
         jvp=lambda m, t, y, x, axis: t[0] - m.sum(m.tangent_mul(t[0], m.exp(y)), axis=axis, keepdims=True)),
-    _op("logsumexp", "x; axis=none, keepdims=false", "log(sum(exp(x))), without overflow.", compute=_logsumexp, saves=("x",),
-        note="derivative 0 where all elements are -inf",
+    _op("logsumexp", "x; axis=none, keepdims=false", "log(sum(exp(x))), without overflow.",
+        compute=_logsumexp, rows=over_axes, saves=("x",),
+        symbolic=_logsumexp_form, note="derivative 0 where all elements are -inf",
         **by_slope(lambda m, y, x, axis, keepdims: m.softmax(x, axis=axis))),
     _op("cross_entropy", "logits, labels", "-log(softmax(logits)) of the right class, for each row.", compute=_cross_entropy,
-        saves=("logits", "labels"), vjp=(_cross_entropy_back, _cross_entropy_back_labels), jvp=_cross_entropy_forward),
+        saves=("logits", "labels"), symbolic=_cross_entropy_form, vjp=(_cross_entropy_back, _cross_entropy_back_labels),
+        jvp=_cross_entropy_forward),
     _op("class_errors", "logits, labels", "softmax(logits) less 1 at the right class of each row.", internal=True,
-        compute=_class_errors, saves=("logits",), vjp=(_class_errors_back, None), jvp=_class_errors_forward),
+        compute=_class_errors, saves=("logits",), symbolic=_class_errors_form, vjp=(_class_errors_back, None),
+        jvp=_class_errors_forward),
     # Among those that make arrays, so that the engine tells it the run's dtype.
     Op("one_hot", "labels; classes", "1 at the place of each label, 0 at the other classes.", category="making",
        compute=_one_hot, differentiable=False, result_shape=lambda labels, classes: (*labels, _class_count(classes))),

@@ -23,6 +23,9 @@ Three kinds of entry:
   operand. `jvp`: one function, `(m, t, y, *operands, **options) -> tangent`, where `t` lists the operands' tangents, None
   for an operand without one; an op of several results returns a list. It reads no more values than `vjp` (see `saves`), has
   the same conventions at kinks, and its products are strict: 0 where the tangent or the partial is (`m.tangent_mul`).
+- any of these: `symbolic`, its SymPy counterpart, `(s, *operands, **options) -> form`, where `s` has SymPy's functions, for
+  arrays of forms too. Where it is None, the formula of `forward` is read, SymPy's function of the entry's name, or, of
+  structural ones, `compute` on arrays of forms. What those don't give has no closed form.
 - *engine*: the function needs the interpreter itself (`grad`, `range`, `append`); the table holds its signature and
   its text, the engine its implementation.
 """
@@ -204,6 +207,9 @@ class Op:
     jvp: Callable[..., Any] | None = None
     saves: tuple[str, ...] = ()  # operands (by name) and "result" whose values the rules read; the others keep their shape only
     result_shape: Callable[..., tuple[int, ...]] | None = None  # (*operand shapes, **options); where it can outgrow its operands
+    rows: Callable[..., Any] | None = None  # how `compute` runs on many rows at once (rows.py); None for row by row
+    # closed forms
+    symbolic: Callable[..., Any] | None = None  # see the head of this module
     # engine
     engine: bool = False
     of_function: Op | None = None  # of a derivative of values: its form that takes a function, and is one
@@ -231,6 +237,12 @@ class Op:
     @cached_property
     def elementwise(self) -> bool:
         return self.compute is None and not self.engine
+
+    @cached_property
+    def reverse_only(self) -> bool:
+        """Whether forward mode has no way through: no rule of its own, though there may be one back."""
+        forwards = self.elementwise or self.engine or self.linear or self.multilinear or self.jvp is not None
+        return self.differentiable and not forwards
 
     def moves_with(self, k: int) -> bool:
         """Whether a structural op has a derivative by operand `k`: by indices and conditions there is none."""

@@ -53,32 +53,41 @@ OPS = [
         lambda m, y, x: -2.0 / ROOT_PI * m.bell(x, 1.0),)),
     _op("erfinv", "x", "The inverse of erf.", primitive="scipy.special:erfinv", domain=((-1.0, 1.0),),
         note="derivative inf at -1 and 1", partials=(lambda m, y, x: 0.5 * ROOT_PI * m.exp(y * y),)),
-    _op("ndtr", "x", "The distribution function of the standard normal distribution.", aliases=("norm_cdf",),
+    _op("ndtr", "x", "The distribution function of the standard normal distribution.",
+        symbolic=lambda s, x: s.erfc(-x / s.sqrt(2)) / 2, aliases=("norm_cdf",),
         forward=lambda m, x: 0.5 * m.erfc(-ROOT_HALF * x), partials=(lambda m, y, x: 1.0 / ROOT_2PI * m.bell(x, 0.5),)),
-    _op("ndtri", "p", "The inverse of ndtr.", primitive="scipy.special:ndtri", domain=((0.0, 1.0),),
+    _op("ndtri", "p", "The inverse of ndtr.",
+        symbolic=lambda s, p: s.sqrt(2) * s.erfinv(2 * p - 1), primitive="scipy.special:ndtri", domain=((0.0, 1.0),),
         note="derivative inf at 0 and 1", partials=(lambda m, y, p: m.quantile_slope(y, p),)),
-    _op("expit", "x", "1 / (1 + exp(-x)), as sigmoid.", forward=lambda m, x: m.sigmoid(x), partials=(
+    _op("expit", "x", "1 / (1 + exp(-x)), as sigmoid.",
+        symbolic=lambda s, x: 1 / (1 + s.exp(-x)), forward=lambda m, x: m.sigmoid(x), partials=(
         lambda m, y, x: y * m.sigmoid(-x),)),
-    _op("logit", "x", "log(x / (1 - x)), the inverse of expit.", forward=_logit, domain=((0.0, 1.0),),
+    _op("logit", "x", "log(x / (1 - x)), the inverse of expit.",
+        symbolic=lambda s, x: s.log(x / (1 - x)), forward=_logit, domain=((0.0, 1.0),),
         note="derivative inf at 0 and 1", partials=(lambda m, y, x: 1.0 / x + 1.0 / (1.0 - x),)),
-    _op("xlogy", "x, y", "x * log(y), and 0 where x is 0.", forward=_log_or_nan, domain=((-INF, INF), (0.1, INF)),
+    _op("xlogy", "x, y", "x * log(y), and 0 where x is 0.",
+        symbolic=lambda s, x, y: x * s.log(y), forward=_log_or_nan, domain=((-INF, INF), (0.1, INF)),
         note="where x is 0 the derivative by y is 0, even at y = 0", partials=(
         lambda m, result, x, y: m.log(y),
         lambda m, result, x, y: m.xdivy(x, y))),
-    _op("logaddexp", "a, b", "log(exp(a) + exp(b)), without overflow.", partials=(
+    _op("logaddexp", "a, b", "log(exp(a) + exp(b)), without overflow.",
+        symbolic=lambda s, a, b: s.log(s.exp(a) + s.exp(b)), partials=(
         lambda m, y, a, b: _chosen(m, a - b),
         lambda m, y, a, b: _chosen(m, b - a))),
 
-    _op("xdivy", "x, y", "x / y, and 0 where x is 0.", internal=True, domain=((-INF, INF), (0.1, INF)),
+    _op("xdivy", "x, y", "x / y, and 0 where x is 0.",
+        symbolic=lambda s, x, y: x / y, internal=True, domain=((-INF, INF), (0.1, INF)),
         forward=lambda m, x, y: m.where(x == 0, 0.0, x / y), partials=(
         lambda m, result, x, y: 1.0 / y,
         lambda m, result, x, y: m.xdivy(-result, y))),
     # What it is a function of is y; p, whose quantile y is, only helps to compute it.
-    _op("quantile_slope", "y, p", "1 / the density of the normal distribution at y = ndtri(p).", internal=True,
+    _op("quantile_slope", "y, p", "1 / the density of the normal distribution at y = ndtri(p).",
+        symbolic=lambda s, y, p: s.sqrt(2 * s.pi) * s.exp(y**2 / 2), internal=True,
         kernel=_quantile_slope, real_only=True, partials=(
         lambda m, result, y, p: y * result,
         lambda m, result, y, p: 0.0)),
-    _op("bell", "x, scale", "exp(-scale * x²), accurate for large x.", internal=True, forward=_bell,
+    _op("bell", "x, scale", "exp(-scale * x²), accurate for large x.",
+        symbolic=lambda s, x, scale: s.exp(-scale * x**2), internal=True, forward=_bell,
         domain=((-INF, INF), (0.5, 1.0)), partials=(
         lambda m, y, x, scale: -2.0 * scale * x * y,
         lambda m, y, x, scale: -x * x * y)),

@@ -262,16 +262,32 @@ _LEAST_SQUARES: dict[str, Any] = {
 }
 
 
+def _inverse_form(s: Any, x: Any) -> Any:
+    matrix = s.matrix(x)
+    return s.array(matrix.adjugate(method="berkowitz") / matrix.det(method="berkowitz"))
+
+
+def _lstsq_form(s: Any, a: Any, b: Any) -> Any:
+    """By the normal equations, of a matrix of full rank."""
+    if a.shape[0] >= a.shape[1]:
+        return _inverse_form(s, a.T @ a) @ (a.T @ b)
+    return a.T @ (_inverse_form(s, a @ a.T) @ b)
+
+
 OPS = [
-    _op("inv", "x", "The inverse of a matrix.", compute=_inv, aliases=("inverse",), saves=("result",), vjp=(_inv_back,),
+    _op("inv", "x", "The inverse of a matrix.", compute=_inv, symbolic=_inverse_form, aliases=("inverse",), saves=("result",),
+        vjp=(_inv_back,),
         jvp=lambda m, t, y, x: -m.matmul(m.matmul(y, t[0]), y)),
     _op("solve", "a, b", "The x with a @ x = b; b is a vector, or a matrix for several at once.", saves=("a", "result"),
-        compute=_system("solve", _solve), result_shape=_solution_shape("solve"), vjp=(_left_back, _right_back), jvp=_forward),
+        compute=_system("solve", _solve), symbolic=lambda s, a, b: _inverse_form(s, a) @ b,
+        result_shape=_solution_shape("solve"), vjp=(_left_back, _right_back), jvp=_forward),
     _op("solve_triangular", "a, b; lower=false", "The x with a @ x = b, where only the upper (or lower) triangle of a is read.",
-        compute=_system("solve_triangular", _solve_triangular), result_shape=_solution_shape("solve_triangular"),
+        compute=_system("solve_triangular", _solve_triangular),
+        symbolic=lambda s, a, b, lower: _inverse_form(s, s.xp.tril(a) if lower else s.xp.triu(a)) @ b,
+        result_shape=_solution_shape("solve_triangular"),
         saves=("a", "result"), vjp=(_left_back, _right_back), jvp=_forward),
     _op("lstsq", "a, b", "The x with the least norm of a @ x - b, and of several such the least x; b as for `solve`.",
-        note="the derivative needs a matrix of full rank", compute=_lstsq, **_LEAST_SQUARES),
+        note="the derivative needs a matrix of full rank", compute=_lstsq, symbolic=_lstsq_form, **_LEAST_SQUARES),
     _op("lstsq_of_full_rank", "a, b", "lstsq, refused where it has no derivative.", internal=True,
-        compute=lambda xp, a, b: _lstsq(xp, a, b, full_rank=True), **_LEAST_SQUARES),
+        compute=lambda xp, a, b: _lstsq(xp, a, b, full_rank=True), symbolic=_lstsq_form, **_LEAST_SQUARES),
 ]  # fmt: skip

@@ -1,0 +1,185 @@
+"""What counterparts in the table see of SymPy (`s`), and how entries without one are read.
+
+A counterpart is `(s, *operands, **options) -> form`. `s.sin`, `s.Max`, `s.pi` and so on are SymPy's own; a function of it
+given arrays of forms works on each element, so the counterparts of structural entries read as those of elementwise ones.
+Arrays of forms are NumPy's arrays of objects: their operators, methods and shapes are NumPy's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import sympy
+from sympy.logic.boolalg import Boolean
+
+from ...ops import OPS
+from ...ops.formula import Formula
+from ...ops.op import Op
+from ..formulas import forward_formula
+from .exact import of_table
+
+
+class NoFormError(Exception):
+    """An entry of the table has no counterpart, or none for these operands."""
+
+
+class Algebra:
+    """SymPy's functions, on forms and on arrays of forms. `xp` is NumPy, for moving forms around."""
+
+    xp = np
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(sympy, name)
+        if isinstance(found, sympy.Basic) or not callable(found):
+            return found
+        function = _on_arrays(found)
+        self.__dict__[name] = function  # the next time it is found at once
+        return function
+
+    def where(self, condition: Any, a: Any, b: Any) -> Any:
+        """`a` where the condition holds, `b` elsewhere."""
+        return _where(as_condition(condition), a, b)
+
+    def condition(self, x: Any) -> Any:
+        """A truth: what is a number is one where it isn't 0."""
+        return as_condition(x)
+
+    def reduced(self, name: str, x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+        """What SymPy's function of that name makes of all the elements along the axes."""
+        function = getattr(sympy, name)
+        x = as_condition(x) if name in ("Or", "And") else x
+        shape = tuple(1 if k in axes else n for k, n in enumerate(x.shape))
+        lines = (tuple(slice(None) if k in axes else i for k, i in enumerate(index)) for index in np.ndindex(*shape))
+        made = array_of([function(*x[line].flat) for line in lines], shape)
+        return made if keepdims else made.reshape([n for k, n in enumerate(shape) if k not in axes])
+
+    def matrix(self, x: Any) -> Any:
+        """SymPy's matrix of an array of two axes."""
+        if x.ndim != 2:
+            raise NoFormError("of several matrices at once")
+        if max(x.shape) > MAX_MATRIX:
+            raise NoFormError(f"of a matrix of shape {x.shape}")
+        return sympy.Matrix(*x.shape, list(x.flat))
+
+    def array(self, matrix: Any) -> Any:
+        """The array of SymPy's matrix."""
+        return array_of(matrix, matrix.shape)
+
+
+MAX_MATRIX = 6  # rows: the forms of inverses and determinants grow with the factorial
+
+
+def array_of(forms: Iterable[Any], shape: tuple[int, ...]) -> Any:
+    """The array of a shape with these forms, row by row."""
+    made: Any = np.empty(shape, dtype=object)
+    made.flat = list(forms)
+    return made
+
+
+def _on_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
+    def called(*operands: Any) -> Any:
+        if not any(isinstance(v, np.ndarray) for v in operands):
+            return function(*operands)
+        return np.frompyfunc(function, len(operands), 1)(*operands)
+
+    return called
+
+
+_where = _on_arrays(lambda condition, a, b: sympy.Piecewise((a, condition), (b, True)))
+ALGEBRA = Algebra()
+
+
+# ---- cut off ---------------------------------------------------------------------------------------------------------
+
+
+class Detached(sympy.Function):  # type: ignore[misc]
+    """A form that counts as a constant for derivatives, as what `detach` gives, or was computed in a `pause`."""
+
+    nargs = 1
+
+    def _eval_is_extended_real(self) -> bool | None:
+        real: bool | None = self.args[0].is_extended_real
+        return real
+
+
+def attached(form: Any) -> Any:
+    """The form itself, with what is detached in it."""
+    return form.replace(Detached, lambda inner: inner) if form.has(Detached) else form
+
+
+detached = _on_arrays(lambda form: Detached(form) if form.free_symbols and not is_bool(form) else form)
+
+
+# ---- bools -----------------------------------------------------------------------------------------------------------
+
+
+def is_bool(form: Any) -> bool:
+    return isinstance(form, Boolean) and not isinstance(form, sympy.Expr)  # a symbol is both
+
+
+def _number(form: Any) -> Any:
+    """A truth as the number that it counts as."""
+    if not is_bool(form):
+        return form
+    return sympy.Integer(bool(form)) if form in (sympy.true, sympy.false) else sympy.Piecewise((1, form), (0, True))
+
+
+def _condition(form: Any) -> Any:
+    return form if is_bool(form) else sympy.Ne(form, 0)
+
+
+as_number, as_condition = _on_arrays(_number), _on_arrays(_condition)
+
+
+# ---- readings of the table -------------------------------------------------------------------------------------------
+
+
+def counterpart(op: Op) -> Callable[..., Any] | None:
+    """The function of forms that an entry stands for: its own counterpart, its formula, SymPy's function of its name, or,
+    of structural ones, what it computes. None where there is none."""
+    if op.symbolic is not None:
+        symbolic = op.symbolic
+        return lambda *operands, **options: symbolic(ALGEBRA, *operands, **options)
+    if op.forward is not None:
+        return lambda *operands: of_formula(forward_formula(op), operands)
+    if op.elementwise:
+        found = getattr(sympy, op.name, None)
+        return getattr(ALGEBRA, op.name) if found is not None and op.kernel is None else None
+    compute = op.compute
+    return None if compute is None else lambda *operands, **options: _computed(compute, operands, options)
+
+
+@lru_cache(maxsize=1024)
+def has_form(op: Op) -> bool:
+    """Whether closed forms can be read through an entry."""
+    return counterpart(op) is not None
+
+
+def _computed(compute: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    try:
+        return compute(np, *operands, **options)
+    except (TypeError, ValueError, AttributeError, KeyError) as error:  # as of an order among symbols
+        raise NoFormError("") from error
+
+
+def of_formula(formula: Formula, operands: tuple[Any, ...]) -> Any:
+    """A formula of the table on forms."""
+    forms: dict[int, Any] = {}
+    for node in formula:
+        if node.kind == "operand":
+            forms[id(node)] = operands[node.value]
+        elif node.kind == "number":
+            forms[id(node)] = of_table(node.value)
+        else:
+            op = OPS[node.kind]
+            read = counterpart(op)
+            if read is None:
+                raise NoFormError(f"because `{op.name}` has none")
+            arguments = [forms[id(a)] for a in node.arguments]
+            if op.name != "where":
+                arguments = [as_number(a) for a in arguments]
+            forms[id(node)] = read(*arguments)
+    return forms[id(formula)]

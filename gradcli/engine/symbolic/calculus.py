@@ -1,0 +1,89 @@
+"""Derivatives of forms, by SymPy's own `diff`: never by the table's rules, so that the two can be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import sympy
+
+from .algebra import Detached, array_of, as_number, attached
+from .exact import binary
+
+_STEPS = (sympy.floor, sympy.ceiling, sympy.sign, sympy.Heaviside, Detached)  # flat wherever they have a derivative
+
+
+def derivative(form: Any, symbol: Any) -> Any:
+    """The derivative of a form by a symbol. Steps count as flat, as they do in the language: `floor(x)` has derivative 0."""
+    if symbol not in form.free_symbols:
+        return sympy.Integer(0)
+    steps = {step: sympy.Dummy(real=True) for step in form.atoms(*_STEPS)}
+    if steps:
+        form = form.xreplace(steps)
+    found = sympy.diff(form, symbol)
+    return found.xreplace({dummy: step for step, dummy in steps.items()}) if steps else found
+
+
+def total(form: Any) -> Any:
+    """The sum of all elements of a form, through arrays, lists and dicts: what a gradient is of."""
+    if isinstance(form, dict):
+        form = list(form.values())
+    if isinstance(form, (list, np.ndarray)):
+        return sympy.Add(*[total(part) for part in form])
+    return as_number(form) if isinstance(form, sympy.Basic) else sympy.Integer(0)
+
+
+def gradient(form: Any, symbols: Any, earlier: list[Any] | tuple[Any, ...] = ()) -> Any:
+    """The gradient of the sum of a form by a source: of the shape of its `symbols`. A variable that was updated counts in
+    all its states: `earlier` are their symbols, each of the same shape."""
+    whole = total(form)
+    return each(lambda *states: sympy.Add(*[_by(whole, state) for state in states]), symbols, *earlier)
+
+
+def gradients(form: Any, symbols: Any, earlier: list[Any] | tuple[Any, ...] = ()) -> Any:
+    """The gradient of each element of a form: its shape, and then that of the `symbols`."""
+    if not isinstance(form, np.ndarray):
+        return gradient(form, symbols, earlier)
+    rows = [gradient(item, symbols, earlier) for item in form.flat]
+    shape = getattr(symbols, "shape", ())
+    return array_of([item for row in rows for item in flat(row)], form.shape + shape)
+
+
+def flat(form: Any) -> list[Any]:
+    """The scalar forms in an array, list or dict."""
+    if isinstance(form, dict):
+        form = list(form.values())
+    return [item for part in form for item in flat(part)] if isinstance(form, (list, np.ndarray)) else [form]
+
+
+def _by(whole: Any, symbol: Any) -> Any:
+    """By one element. One that is complex, a + I*b, has the gradient ∂/∂a + I*∂/∂b."""
+    if isinstance(symbol, sympy.Symbol):
+        return derivative(whole, symbol)
+    a, b = symbol.as_real_imag()
+    parts = [derivative(whole, part) if isinstance(part, sympy.Symbol) else sympy.Integer(0) for part in (a, b)]
+    return parts[0] + sympy.I * parts[1]
+
+
+def each(function: Callable[..., Any], form: Any, *others: Any) -> Any:
+    """`function` of every scalar form in an array, list or dict."""
+    if isinstance(form, np.ndarray):
+        return array_of([function(*items) for items in zip(form.flat, *(o.flat for o in others), strict=True)], form.shape)
+    if isinstance(form, list):
+        return [each(function, part, *parts) for part, *parts in zip(form, *others, strict=True)]
+    if isinstance(form, dict):
+        return {key: each(function, part, *(o[key] for o in others)) for key, part in form.items()}
+    return function(form, *others)
+
+
+def evaluate(form: Any, point: Mapping[Any, Any], digits: int = 50) -> Any:
+    """A scalar form at a point, to so many digits: a SymPy number, or a truth. Floats of the point count as the very floats
+    that they are. nan where the form has no value there."""
+    form = attached(form)
+    used = {symbol: binary(point[symbol]) for symbol in form.free_symbols}
+    try:
+        found = form.xreplace(used)
+        return found.evalf(digits) if isinstance(found, sympy.Expr) else found
+    except (ValueError, TypeError, ZeroDivisionError, OverflowError, ArithmeticError):
+        return sympy.nan

@@ -1,0 +1,169 @@
+"""`symbolic`, and `eval --closed-form`: the closed forms of outputs and derivatives, read from runs of the program."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations_with_replacement
+from typing import Any
+
+from ..collector import collector_paused
+from ..diagnostics import Diagnostic, GradcliError
+from ..engine.backends import ieee
+from ..engine.evaluator import Compiled, compile_program, deep_stack, execute
+from ..engine.modules import named_variables
+from ..engine.symbolic import calculus
+from ..engine.symbolic.algebra import as_condition, attached
+from ..engine.symbolic.forms import Forms
+from ..engine.symbolic.paths import NotJoinedError, Outcome, Path, joined, verify_bounded
+from ..engine.symbolic.traces import form_run
+from ..lang import program
+from .evaluate import Answer, verify_inputs
+from .evaluation import Options
+from .probes import probes
+
+MAX_WORK = 200_000  # nodes to differentiate, for each symbol
+MAX_DERIVATIVES = 1_000  # elements of all derivatives of one output
+MAX_STEPS = 1_000_000  # statements of one run
+
+
+@dataclass(slots=True)
+class ClosedForms:
+    """The forms of one program, as SymPy expressions, arrays of them, and lists and dicts of these.
+
+    values       by output
+    derivatives  by output and then by what: `("x",)` the gradient by x, `("x", "z")` the derivative by x and z
+    sources      the symbols of the variables, by name
+    point        the value of each symbol
+    summed       outputs that aren't scalars: their derivatives are those of the sum
+    diagnostics  why an output has no form, what holds only along the path taken, what isn't simplified
+    """
+
+    file: str
+    values: dict[str, Any] = field(default_factory=dict)
+    derivatives: dict[str, dict[tuple[str, ...], Any]] = field(default_factory=dict)
+    sources: dict[str, Any] = field(default_factory=dict)
+    point: dict[Any, Any] = field(default_factory=dict)
+    summed: set[str] = field(default_factory=set)
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+
+    @property
+    def exit_code(self) -> int:
+        return max([0, *(d.exit_code for d in self.diagnostics)])
+
+
+def closed_forms(node: program.Program, inputs: Mapping[str, Any], options: Options, order: int = 1) -> ClosedForms:
+    """The closed forms of the outputs (or of `options.of`), and of their derivatives up to an order.
+
+    Inputs that aren't given are probed. Raises GradcliError for inputs that don't fit, and where the program fails.
+    """
+    verify_inputs(node, inputs, options.ignore_extra)
+    return _Reading(node, inputs, options, order).answer()
+
+
+class _Reading:
+    """The runs of one program that its forms are read from."""
+
+    def __init__(self, node: program.Program, inputs: Mapping[str, Any], options: Options, order: int) -> None:
+        steps = min(MAX_STEPS, options.max_steps or MAX_STEPS)
+        self.node, self.options, self.order = node, options.with_changes(max_steps=steps), order
+        self.probed = probes(node, inputs)
+        self.inputs = {**inputs, **self.probed}
+        self.names = {*self.probed, *options.wrt}
+        self.compiled: Compiled = compile_program(self.options.settings, node, keeps_all=True)
+        self.forms: Forms
+        self.asked: Answer
+        self.failed: dict[str, Diagnostic] = {}
+
+    def answer(self) -> ClosedForms:
+        first = self.walk(())
+        forms, asked = self.forms, self.asked
+        found = ClosedForms(self.node.source.name, dict(first.values), sources=dict(forms.symbols), point=forms.point)
+        found.diagnostics += self.failed.values()
+        found.diagnostics += forms.notes
+        if first.outcomes:
+            try:
+                if forms.earlier:
+                    raise NotJoinedError("variables are updated along the path", first.outcomes[0].span)
+                found.values, notes = joined(first, self.walk)
+                for note in dict.fromkeys(notes):
+                    message = f"there is no form where this fails: {note.message}"
+                    found.diagnostics.append(Diagnostic("W341", message, note.span, calls=note.calls))
+            except NotJoinedError as error:
+                point = ", ".join(f"{name} = {value:g}" for name, value in self.probed.items() if isinstance(value, float))
+                taken = f"the path at {point}" if point else "the path taken"
+                message = f"the closed form is that of {taken}: {error.reason}"
+                help = "give the values of another point with --set" if point else ""
+                found.diagnostics.append(Diagnostic("W341", message, error.span, "", help))
+        for of in asked.targets:
+            if of in found.values:
+                self.differentiate(found, of, forms, list(asked.sources))
+        for of, form in found.values.items():
+            found.values[of] = calculus.each(_settled, form)
+        return found
+
+    def walk(self, script: Sequence[bool]) -> Path:
+        """One run of the program, the first conditions decided by the script."""
+        run = form_run(self.options.settings, self.inputs, script, self.names)
+        try:
+            frame = execute(self.compiled, run)
+            variables = named_variables(run, self.node, frame)
+            asked = Answer(self.node, run, frame, variables, self.options)
+        except GradcliError as error:
+            if not script:
+                raise
+            return Path(self.outcomes(Forms(run, _sources(run.declared, {})), run.trace), {}, error.diagnostics[0])
+        if script:
+            verify_bounded(span for _, span, _ in run.trace.outcomes)
+        forms = Forms(run, _sources({**run.declared, **variables}, asked.sources, self.names))
+        values: dict[str, Any] = {}
+        with collector_paused(), ieee(), deep_stack():
+            for name, value in {**asked.outputs, **asked.targets}.items():
+                if self.options.of and name not in self.options.of:
+                    continue
+                try:
+                    values[name] = forms.of(value)
+                except GradcliError as error:
+                    if script:
+                        raise
+                    self.failed[name] = error.diagnostics[0]
+            outcomes = self.outcomes(forms, run.trace)
+        if not script:
+            self.forms, self.asked = forms, asked
+        return Path(outcomes, values)
+
+    def outcomes(self, forms: Forms, trace: Any) -> list[Outcome]:
+        with deep_stack():
+            return [Outcome(as_condition(forms.of(condition)), span, holds) for condition, span, holds in trace.outcomes]
+
+    # ---- derivatives -------------------------------------------------------------------------------------------------
+
+    def differentiate(self, found: ClosedForms, of: str, forms: Forms, by: list[str]) -> None:
+        """The derivatives of an output by all combinations of the sources, up to the order."""
+        whole = calculus.total(found.values[of])
+        if found.values[of] is not whole:
+            found.summed.add(of)
+        sizes = {x: len(calculus.flat(forms.symbols[x])) for x in by}
+        combinations = [c for n in range(1, self.order + 1) for c in combinations_with_replacement(by, n)]
+        n_elements = sum(math.prod(sizes[x] for x in c) for c in combinations)
+        if n_elements > MAX_DERIVATIVES or n_elements * forms.size(whole) > MAX_WORK:
+            message = f"the derivatives of `{of}` grow too large: {n_elements} of them"
+            found.diagnostics.append(Diagnostic("E408", message, help="--wrt names the variables that matter"))
+            return
+        rows: dict[tuple[str, ...], Any] = {(): whole}
+        for combination in combinations:
+            *before, x = combination
+            rows[combination] = calculus.gradients(rows[tuple(before)], forms.symbols[x], forms.earlier.get(x, ()))
+        del rows[()]
+        found.derivatives[of] = {c: calculus.each(_settled, form) for c, form in rows.items()}
+
+
+def _sources(variables: Mapping[str, Any], asked: Mapping[str, Any], names: set[str] | frozenset[str] = frozenset()) -> Any:
+    """What the forms are in terms of: the trainable variables, and what else was asked for or had to be probed."""
+    found = {name: v for name, v in variables.items() if v.kind == "var" or name in names}
+    return {**found, **{name: v for name, v in asked.items() if not any(v is other for other in found.values())}}
+
+
+def _settled(form: Any) -> Any:
+    return attached(form) if hasattr(form, "free_symbols") else form
