@@ -55,6 +55,12 @@ _COMMAND_LINE = {
         "[tool.gradcli] in pyproject.toml, or gradcli.toml, isn't valid TOML or has a key that is no option.",
         'Keys are long options without their dashes: `dtype = "float32"`, for one command under [tool.gradcli.eval].',
     ),
+    "E008": Code(
+        "a package can't add its functions",
+        "An installed package offers functions (entry-point group `gradcli.ops`), and failed to register them.\n"
+        "Packages are asked when a program calls what the table of builtins doesn't have.",
+        "The message says what the package raised. Update it, or remove it.",
+    ),
 }
 
 _RUN_TIME = {

@@ -28,9 +28,12 @@ LAW: dict[str, set[str]] = {
     "tasks": {"engine", "lang", "ops"},
     "report": {"tasks.evaluation", "tasks.explanations"},
     "cli": {"tasks", "report", "ops", "codes", ""},
-    "api": {"tasks", "lang.program"},
+    "api": {"tasks", "lang.program", "ops.registry"},
+    "eager": {"engine", "ops"},
+    "numpy": {"eager", "ops"},
+    "extension": {"ops", "lang.expressions", "lang.lexer"},
     "__main__": {"cli"},
-    "": {"api", "tasks", "diagnostics"},  # the front door
+    "": {"api", "eager", "extension", "tasks", "diagnostics"},  # the front door
 }
 
 EVERYONES = {"collector", "diagnostics", "frozen"}  # what every room may import

@@ -29,6 +29,9 @@ NoGrad = Annotated[bool, typer.Option("--no-grad", help="No gradients.")]
 Jacobian = Annotated[bool, typer.Option("--jacobian", help="Also Jacobians: of each output by each variable.")]
 Hessian = Annotated[bool, typer.Option("--hessian", help="Also Hessians: by each variable twice.")]
 HessianBlocks = Annotated[bool, typer.Option("--hessian-blocks", help="Also Hessians, with the mixed blocks of two variables.")]
+Sparse = Annotated[
+    bool, typer.Option("--sparse", help="Jacobians and Hessians as lists of what isn't zero by structure: rows, cols, values.")
+]
 Mode = Annotated[
     Literal["auto", "reverse", "forward"],
     typer.Option("--mode", metavar="auto|reverse|forward", help="How to differentiate; auto chooses."),

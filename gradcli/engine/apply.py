@@ -217,6 +217,13 @@ def _has_traced(items: list[Any], depth: int) -> bool:
 
 def elementwise(run: Run, site: Site, primals: list[Any]) -> Any:
     """An elementwise op on primals: scalars of Python by their own functions, anything else as arrays."""
+    try:
+        return _elementwise(run, site, primals)
+    except OpError as error:  # of a function that another package registered
+        refuse(run, site, error)
+
+
+def _elementwise(run: Run, site: Site, primals: list[Any]) -> Any:
     op = site.op
     kinds = {type(p) for p in primals}
     if Lanes in kinds:

@@ -21,7 +21,7 @@ from .keeping import KeepingTrace
 from .run import Run
 from .tape import STRIDE, Segment, Site, Traced, primal, reachable
 from .values import Variable, describe, leaves, read
-from .windows import Window, inputs_of
+from .windows import Window, inputs_of, stretch_at
 
 ADD = OPS["add"]
 
@@ -92,7 +92,7 @@ def _head(run: Run, value: Any, span: Span) -> Traced:
     if number < 0:
         help = "compute something from it inside `record { … }`"
         run.fail("E325", f"the head of `backward` is {name} itself", span, "no operation made it", help)
-    inside, _ = segment.stretches.at(number)
+    inside, _ = stretch_at(segment.stretches, number)
     if not inside:
         made: Site = segment.records[(number - segment.first) * STRIDE]
         label = f"{_place(made.span, span)} computed it"
@@ -181,7 +181,7 @@ class Path(Window):
             if newest < 0:
                 break  # only leaves are left
             left = sum([number >= first for number in pending])
-            inside, since = segment.stretches.at(newest)
+            inside, since = stretch_at(segment.stretches, newest)
             numbers: list[int] = []
             for number in range(newest, first - 1, -1):
                 if number not in pending:
@@ -189,7 +189,7 @@ class Path(Window):
                 pending.remove(number)
                 left -= 1
                 if number < since:
-                    inside, since = segment.stretches.at(number)
+                    inside, since = stretch_at(segment.stretches, number)
                 k = (number - first) * STRIDE
                 if active is not None and number not in active:
                     pass

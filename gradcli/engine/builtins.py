@@ -168,7 +168,7 @@ def transform_options(run: Run, site: Site, options: dict[str, Any]) -> dict[str
     if not positions or not all(type(k) is int and k >= 0 for k in positions) or len(set(positions)) < len(positions):
         message = f"`wrt` is {show(options['wrt'])}"
         run.fail("E311", message, site.span, help="it is the position of an argument, from 0, or a list of these")
-    return {"wrt": wrt, "mode": verify_mode(run, mode, site.span)}
+    return {"wrt": wrt, "mode": verify_mode(run, mode, site.span), "sparse": bool(primal(read(options.get("sparse", False))))}
 
 
 def verify_axes(run: Run, in_axes: Any, span: Span) -> Any:
@@ -187,7 +187,3 @@ _HISTORY_ONLY = frozenset(("detach", "stop_gradient"))
 def asks_of_values(op: Op) -> bool:
     """Whether an op asks for a derivative of values that have been computed, which needs a trace."""
     return op.category == "derivatives" and not op.transforms and op.name not in _HISTORY_ONLY
-
-
-def public_names() -> list[str]:
-    return [name for name, op in OPS.items() if not op.internal]

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..diagnostics import CallSite, GradcliError, Span, did_you_mean
 from ..lang import program
+from ..ops import BUILTINS, registry
 from ..ops.op import BindingError, Op
 from . import builtins, indexing, modules, tapes
 from .apply import apply
@@ -261,6 +262,7 @@ def compile_structural(c: Compiler, node: program.Apply, site: Site, operands: l
     from .expressions import compile_expression
 
     op = node.op
+    c.rules = c.rules or op.reverse_only
     given = [(name, compile_expression(c, value)) for name, value in node.options]
     parameters = op.signature.operands
     fixed = [_default(parameters[k].default) if operand is None else operand for k, operand in enumerate(operands)]
@@ -340,6 +342,7 @@ def compile_method_call(c: Compiler, node: program.MethodCall) -> Callable[..., 
 
     if c.in_function and (node.name in tapes.REQUESTS or (node.op is not None and builtins.asks_of_values(node.op))):
         c.asks = True
+    c.rules = c.rules or (node.op is not None and node.op.reverse_only)
     receiver, method = compile_expression(c, node.receiver), compile_method(c, node)
     positional, keywords = compile_arguments(c, node.arguments)
     site, name = Site(CALL, node.span), node.name
@@ -370,9 +373,11 @@ def compile_method(c: Compiler, node: program.MethodCall) -> Callable[[list[Any]
         if type(value) in (dict, Namespace, Instance):
             return indexing.member(run, value, name, node.span), []
         callee = function(frame) if function is not None else UNSET
-        if callee is UNSET and node.op is None:
-            run.fail("E309", f"there is no function `{name}`", node.span, help=did_you_mean(name, builtins.public_names()))
-        return (node.op if callee is UNSET else callee), [value]
+        if callee is UNSET:
+            callee = node.op or registry.find(name)
+        if callee is None:
+            run.fail("E309", f"there is no function `{name}`", node.span, help=did_you_mean(name, BUILTINS))
+        return callee, [value]
 
     return method
 

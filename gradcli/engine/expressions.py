@@ -105,6 +105,7 @@ def _read(c: Compiler, node: program.Read) -> Closure:
 
 
 def _builtin(c: Compiler, node: program.Builtin) -> Closure:
+    c.rules = c.rules or node.op.reverse_only
     c.asks = c.asks or builtins.asks_of_values(node.op)  # whoever calls it may be a function
     return lambda frame: node.op
 

@@ -18,7 +18,8 @@ RECENT = 100  # of these, how many are looked at for one more
 class KeepingTrace(Trace):
     """The second keeping policy: every operation on anything declared is recorded, active or not, and nothing is released.
 
-    A value that is traced here may have no gradient; `active` holds the numbers of those that have. With the operands of
+    A value that is traced here may have no gradient; `active` holds the numbers of those that have, and `watched_constants`
+    those of them whose own history is none: a tape has watched what was a plain number. With the operands of
     conditions and the histories of states, that is what `reasons.py` needs to tell where a chain breaks. Where everything
     is paused it goes on recording, and notes the numbers in `paused`. `declined` has the inputs for which a function's own
     rule returned none, with the call's site and the rule.
@@ -27,7 +28,9 @@ class KeepingTrace(Trace):
     the nans and infinities that plain numbers gave, with what made them.
     """
 
-    __slots__ = ("active", "conditions", "declined", "executed", "paused", "room", "segments", "states", "witnessed")
+    __slots__ = (
+        "active", "conditions", "declined", "executed", "paused", "room", "segments", "states", "watched_constants", "witnessed",
+    )  # fmt: skip
     keeps_all = True
 
     def __init__(self) -> None:
@@ -35,6 +38,7 @@ class KeepingTrace(Trace):
         self.room = ROOM
         self.witnessed: list[tuple[Any, Witness]] = []
         self.active: set[int] = set()
+        self.watched_constants: set[int] = set()
         self.paused: set[int] = set()
         self.declined: dict[int, tuple[Site, Any]] = {}
         self.segments: list[Segment] = [] if self.segment is None else [self.segment]
@@ -47,6 +51,12 @@ class KeepingTrace(Trace):
         if origin is None:
             self.active.add(traced[1])
         return traced
+
+    def begin_at(self, number: int) -> None:
+        """Makes a value that a tape watches one that has gradients; of a constant, those of what is made of it from now on."""
+        if number not in self.active:
+            self.active.add(number)
+            self.watched_constants.add(number)
 
     def decide(self, condition: Traced, span: Span) -> bool | None:
         """Notes what decides a path; a kind of this trace may tell which way to go, whatever the condition's value."""

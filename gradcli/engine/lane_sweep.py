@@ -74,6 +74,10 @@ class LaneSweep:
         if type(a) is Lanes and type(b) is Lanes and a.group is not b.group:
             outer = common(a.group, b.group)
             old, c = self.lift(old, outer), self.lift(c, outer)
+        elif not self.recorded and type(a) is type(b):
+            self.cotangents[n] = Lanes(a.array + b.array, a.group)
+            self.owned.discard(n)
+            return
         self.cotangents[n] = apply(self.run, self.site.derived(ADD), (old, c))
         self.owned.discard(n)
 

@@ -15,7 +15,7 @@ from .formulas import array_pull, is_bounded, scalar_pull
 from .lane_sweep import LaneSweep
 from .lanes import Lanes
 from .own_rules import OwnCall
-from .rules import Language, Value, array_language
+from .rules import Language, RowLanguage, Value, array_language
 from .run import Run
 from .scalar_calls import call_on_scalars
 from .tape import STRIDE, Blank, Segment, Site, primal
@@ -229,7 +229,8 @@ class Sweep(LaneSweep):
     ) -> None:
         run, op = self.run, site.op
         self.site = site
-        laned = type(primal(g)) is Lanes or type(y) is Lanes or Lanes in map(type, operands)
+        parts = map(primal, g if type(g) is list else (g,))
+        laned = type(y) is Lanes or Lanes in map(type, (*parts, *operands))
         if laned:
             self.laned = self.risks = True
             if op.category == "lanes" and type(y) is Lanes:
@@ -254,7 +255,7 @@ class Sweep(LaneSweep):
             values = [v if type(v) is array else run.backend.operand(v) for v in operands]
             result, cotangent = run.backend.operand(y), g if type(g) is list else run.backend.operand(g)
         else:
-            m = Language(run, site)
+            m = Language(run, site) if self.recorded else RowLanguage(run, site)
             values = [Value(v, m) for v in operands]
             if segment is not None:
                 for k, n in zip(site.operands, numbers, strict=True):

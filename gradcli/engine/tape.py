@@ -15,6 +15,7 @@ from __future__ import annotations
 import itertools
 import math
 import weakref
+from array import array
 from typing import Any, TypeAlias
 
 from ..diagnostics import CallSite, Span
@@ -119,7 +120,7 @@ class Segment:
         self.earlier: dict[Segment, None] = {}
         self.calls: list[tuple[int, Any]] = []  # (number, call chain from that number on)
         self.roots = NO_ROOTS  # the oldest leaf that a record here reads: its order
-        self.stretches = Stretches([first] if in_record else [])  # what was made in `record` blocks
+        self.stretches: Stretches = array("q", (first,) if in_record else ())  # what was made in `record` blocks
         self.consumed: list[Span | None] = []  # by position, and perhaps shorter: the `backward` that consumed a record
 
     def reads(self, other: Segment) -> None:
@@ -173,6 +174,9 @@ class Leaf(Segment):
     def __del__(self) -> None:
         self.trace.watched.discard(self.number)
         self.trace.variables.discard(self.number)
+        if self.owner is not None:
+            for window in self.trace.windows:
+                window.watch.discard(self.number)
 
     def read_by(self, later: Segment) -> None:
         later.earlier[self] = None

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from .op import Op, OpError
-from .rows import matrix_product, outer_product
+from .rows import dot_product, matrix_product, outer_product
 from .rules import Shape, adjoint, broadcast_shape, conj, fit, reshaped, whole
 
 
@@ -322,7 +322,7 @@ OPS = [
         compute=_matmul, rows=matrix_product,
         result_shape=_matmul_shape, saves=("a", "b"), vjp=(_matmul_back_left, _matmul_back_right)),
     _product("dot", "a, b", "The dot product, of the last axis of a and the last but one of b, as in NumPy.",
-        compute=_dot, rows=matrix_product,
+        compute=_dot, rows=dot_product,
         aliases=("vdot",), result_shape=_dot_shape, saves=("a", "b"), vjp=(_dot_back_left, _dot_back_right)),
     _product("inner", "a, b", "The products summed along the last axis of both.", compute=_inner,
         result_shape=_inner_shape, saves=("a", "b"), vjp=(_inner_rule(left=True), _inner_rule(left=False))),

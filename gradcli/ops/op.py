@@ -238,6 +238,12 @@ class Op:
     def elementwise(self) -> bool:
         return self.compute is None and not self.engine
 
+    @cached_property
+    def reverse_only(self) -> bool:
+        """Whether forward mode has no way through: no rule of its own, though there may be one back."""
+        forwards = self.elementwise or self.engine or self.linear or self.multilinear or self.jvp is not None
+        return self.differentiable and not forwards
+
     def moves_with(self, k: int) -> bool:
         """Whether a structural op has a derivative by operand `k`: by indices and conditions there is none."""
         if self.vjp is None or callable(self.vjp):

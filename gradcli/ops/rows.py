@@ -124,7 +124,7 @@ def batched(*ranks: int) -> Rule:
 
 
 def matrix_product(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
-    """Of `matmul` and `dot`: vectors become matrices of one row or column, for beside a batch they would be taken for it."""
+    """Of `matmul`: vectors become matrices of one row or column, for beside a batch they would be taken for it."""
     (a, b), (own_a, own_b) = operands, laned
     shape_a, shape_b = inner_shapes(operands, laned)
     if not shape_a or not shape_b:  # `dot` with a number
@@ -146,6 +146,13 @@ def matrix_product(xp: Any, compute: Any, operands: Any, laned: Any, options: An
     y = y[..., 0, :] if len(shape_a) == 1 else y
     y = y[..., 0] if len(shape_b) == 1 else y
     return xp.moveaxis(y, 0, -1)
+
+
+def dot_product(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
+    """Of `dot`, which has no batches: of anything beyond matrices each vector meets each."""
+    if max(map(len, inner_shapes(operands, laned))) > 2:
+        return NotImplemented
+    return matrix_product(xp, compute, operands, laned, options, n)
 
 
 def outer_product(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
@@ -188,6 +195,11 @@ def _rank(index: tuple[Any, ...]) -> int:
     return max(int(i.ndim) for i in index if hasattr(i, "dtype"))
 
 
+def _names_none_twice(index: tuple[Any, ...]) -> bool:
+    """Whether an index has no element of a row twice: an int array can, and an int a row can't."""
+    return all(not hasattr(i, "dtype") or i.dtype.kind == "b" or (is_laned(i) and not i.shape) for i in index)
+
+
 def write_elements(adds: bool) -> Rule:
     """Of `setitem` and `index_add`."""
 
@@ -204,7 +216,7 @@ def write_elements(adds: bool) -> Rule:
             value = xp.moveaxis(value.reshape(*ones, *value.shape), -1, _rank(index) - 1)
         if not adds:
             total[index] = value
-        elif all(not hasattr(i, "dtype") or i.ndim < 2 for i in index):
+        elif _names_none_twice(options["index"]):
             total[index] += value
         else:
             xp.add.at(total, index, value)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import _printable
 from . import Style
-from .values import MAX_DEPTH, is_array, nonfinite
+from .values import MAX_DEPTH, is_array, is_sparse, nonfinite
 
 if TYPE_CHECKING:
     from ..tasks.evaluation import Evaluation
@@ -94,6 +94,8 @@ def show(value: Any, precision: int | None = None, width: int = _WIDTH, depth: i
             return re.sub(r"\s*\n\s*", " ", text) if depth else text
         value = value[()] if hasattr(value, "ndim") else value
         return number(value.item(), precision, str(value))
+    if is_sparse(value) and not depth:
+        return _entries(value, precision)
     if depth > MAX_DEPTH:
         return "..."
     if isinstance(value, dict):
@@ -106,6 +108,17 @@ def show(value: Any, precision: int | None = None, width: int = _WIDTH, depth: i
     if value is None or value is ...:
         return "none" if value is None else "..."
     return number(value, precision)
+
+
+def _entries(matrix: Any, precision: int | None) -> str:
+    """A sparse matrix: how large it is, and each entry with its row and column."""
+    places = [f"({row}, {column})" for row, column in zip(matrix["rows"], matrix["cols"], strict=True)]
+    lines = [f"{place}  {show(item, precision)}" for place, item in zip(places, matrix["values"], strict=True)]
+    if len(lines) > _MANY:
+        lines = [*lines[:_EDGE], "...", *lines[-_EDGE:]]
+    rows, columns = matrix["shape"]
+    noun = "entry" if len(places) == 1 else "entries"
+    return "\n".join([f"{rows} x {columns}, {len(places)} {noun}", *lines])
 
 
 def number(value: Any, precision: int | None = None, shortest: str = "") -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from ..collector import collector_paused
 from ..diagnostics import Diagnostic, GradcliError, Source, did_you_mean
 from ..engine.backends import ieee, is_complex, is_inexact, shape_of
+from ..engine.compressed import Sparse, zero_block
 from ..engine.derivatives import (
     contains_derivative,
     differentiable,
@@ -22,7 +23,7 @@ from ..engine.derivatives import (
 from ..engine.derived import derived_outputs, differentiates_once
 from ..engine.evaluator import Compiled as Compiled
 from ..engine.evaluator import compile_program, declared_names, deep_stack, execute, release
-from ..engine.jacobians import hessians, jacobians, zero_block
+from ..engine.jacobians import entries, hessians, jacobians
 from ..engine.modules import named_variables
 from ..engine.run import Run
 from ..engine.tape import primal
@@ -262,12 +263,12 @@ class Answer:
                 found = gradients(run, seeds, sources, recorded=False)
                 self.gradients[of] = self._row(of, zip(singles, found, strict=True), lambda x: zeros_like(run, by[x]))
             if options.jacobian:
-                found = jacobians(run, target, sources, options.mode)
+                found = jacobians(run, target, sources, options.mode, options.sparse)
                 self.jacobians[of] = self._row(of, zip(singles, found, strict=True), partial(self._zero_jacobian, target))
             if options.hessian or options.hessian_blocks:
-                pairs = hessians(run, target, sources, options.hessian_blocks, options.mode)
+                pairs = hessians(run, target, sources, options.hessian_blocks, options.mode, options.sparse)
                 named = (((names[i], names[j]), block) for (i, j), block in pairs.items())
-                self.hessians[of] = self._row(of, named, lambda x, z: zero_block(run, by[x], by[z]))
+                self.hessians[of] = self._row(of, named, lambda x, z: zero_block(run, by[x], by[z], options.sparse))
 
     def _along(self, forward: ForwardRuns) -> dict[str, list[tuple[tuple[str, ...], Any]]]:
         """The gradients in forward mode: of each target, by each source."""
@@ -292,7 +293,7 @@ class Answer:
         return row
 
     def _zero_jacobian(self, target: Any, by: str) -> Any:
-        return map_structure(lambda value: zero_block(self.run, value, self.sources[by]), target)
+        return map_structure(lambda value: zero_block(self.run, value, self.sources[by], self.options.sparse), target)
 
     def is_replaced(self, name: str) -> bool:
         """Whether a variable has lost its name to a plain value, so that there is no gradient under it unasked."""
@@ -317,6 +318,8 @@ def host(to_host: Any, value: Any) -> Any:
         return [host(to_host, v) for v in value]
     if isinstance(value, dict):
         return {k: host(to_host, v) for k, v in value.items()}
+    if type(value) is Sparse:
+        return host(to_host, plain(entries(value)))
     if is_callable(value) or type(value) in (Tape, Namespace):
         return show(value)  # what has no value outside the program
     return to_host(value)

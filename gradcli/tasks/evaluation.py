@@ -25,6 +25,7 @@ class Options:
     jacobian      whether Jacobians are
     hessian       whether Hessians are
     hessian_blocks  whether Hessians are, with the mixed blocks of two variables
+    sparse        whether Jacobians and Hessians are lists of their entries: `{"rows", "cols", "values", "shape"}`
     mode          "reverse" or "forward": how to differentiate; "auto" chooses
     unconnected   "none", "zero" or "error": what an unconnected gradient gives
     dtype         the run's float type, "float64" or "float32"
@@ -42,6 +43,7 @@ class Options:
     jacobian: bool = False
     hessian: bool = False
     hessian_blocks: bool = False
+    sparse: bool = False
     mode: str = "auto"
     unconnected: str = "none"
     dtype: str = "float64"
@@ -76,6 +78,9 @@ class Evaluation:
     gradients[output][variable]  has the variable's shape, or is None where unconnected (the diagnostics say why)
     jacobians[output][variable]  has the output's shape and then the variable's; of a list or dict there is one in each place
     hessians[output][variable]   has the variable's shape twice; a mixed block is under "x,z", in the order of the variables
+
+    With the option `sparse` Jacobians and Hessians are dicts of what isn't zero by structure: the elements of output and
+    variable as `rows` and `cols`, counted in C order, their `values`, and the `shape` of the matrix.
 
     Each has an entry for every output that is differentiated, in the order of the outputs, if it was asked for. For an
     output that isn't a scalar, gradient and Hessian are those of the sum of its elements; it is listed in `summed`.
