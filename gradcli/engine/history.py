@@ -1,0 +1,203 @@
+"""A value as a function of its sources, along the path that a run took: the records that lead from the ones to the other,
+evaluated again. On other numbers that gives differences, on complex ones the complex step, with every result disturbed by
+a rounding error the digits that can be trusted.
+
+What gradients don't flow through (what was detached, paused, made an int, put into a state) stays as it was, so this is the
+very function that a gradient is the gradient of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from ..diagnostics import CallSite, GradcliError, Span
+from .apply import elementwise, structural
+from .backends import CPU, shape_of
+from .continuation import continued
+from .keeping import KeepingTrace
+from .own_rules import Held, OwnCall
+from .run import Run
+from .tape import STRIDE, Segment, Site, Traced, reachable
+from .windows import inputs_of
+
+MAX_CONDITIONS = 20_000  # that a trace keeps; each holds the history of what it was decided by
+ROUNDING = 2.0**-52
+
+
+class ValueTrace(KeepingTrace):
+    """The second keeping policy with every value, read by a rule or not. Memory follows the values, as usual, but for those
+    that conditions were decided by."""
+
+    keeps_values = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.segments = []
+        self.updated: set[int] = set()  # variables that have had more than one state
+
+    @staticmethod
+    def blank(value: Any) -> Any:
+        return value
+
+    def needs_value(self, origin: tuple[int, Segment] | None) -> bool:
+        return origin is None or origin[0] not in self.active
+
+    def advance(self) -> Segment:
+        segment = super().advance()
+        self.segments.clear()  # reasons are not asked of this trace
+        return segment
+
+    def decided(self, value: Traced, span: Span) -> None:
+        if len(self.conditions) < MAX_CONDITIONS:
+            super().decided(value, span)
+
+    def left(self, number: int, value: Traced, span: Span, how: str) -> None:
+        self.updated.add(number)
+
+
+class Step(NamedTuple):
+    """A record that depends on a source: `refs` are its operands that do, by position, with the numbers that they have.
+
+    `body` has the values that a function's body returned where the step is a call with a rule of its own."""
+
+    number: int
+    site: Site
+    operands: tuple[Any, ...]
+    options: Any
+    refs: tuple[tuple[int, int], ...]
+    body: list[Any] | None
+    segment: Segment
+
+    @property
+    def calls(self) -> tuple[CallSite, ...]:
+        return self.segment.calls_to(self.number)
+
+
+class History:
+    """The steps from `sources`, numbers on the trace of `run`, to `targets`, in execution order."""
+
+    def __init__(self, run: Run, targets: Iterable[Traced], sources: Iterable[int]) -> None:
+        self.run = run
+        self.targets = list(targets)
+        self.sources = frozenset(sources)
+        trace = run.trace
+        assert isinstance(trace, ValueTrace)
+        found = _needed(self.targets)
+        moving = set(self.sources)
+        self.steps: list[Step] = []
+        for number, segment, flat in reversed(found):
+            site, in0, in1, a, b, _ = flat
+            if number in moving or number not in trace.active:
+                continue
+            inputs = inputs_of(in0, in1)
+            body = b.body if type(b) is OwnCall else None
+            if body is not None:
+                inputs = tuple([part.number for part in body if type(part) is Held])
+            if moving.isdisjoint(inputs):
+                continue
+            moving.add(number)
+            operands = (a, b)[: len(site.op.signature.operands)] if site.narrow else a
+            refs = () if body is not None else tuple([(k, n) for k, n in zip(site.operands, inputs, strict=True) if n in moving])
+            self.steps.append(Step(number, site, operands, {} if site.narrow else b, refs, body, segment))
+        self.moving = moving
+
+    @property
+    def is_connected(self) -> bool:
+        return any(target[1] in self.moving for target in self.targets)
+
+    def values(
+        self, shifts: Mapping[int, Any], disturb: Callable[[Any], Any] | None = None, watch: Callable[[Step, Any, list[Any]], None] | None = None
+    ) -> list[Any]:
+        """The targets where each source in `shifts` is moved by so much, which may be complex.
+
+        `disturb` is applied to each result; `watch` sees each step with its result and operands. Raises GradcliError where
+        an operation can't be done there, or has no continuation to complex numbers.
+        """
+        known: dict[int, Any] = {}
+
+        def moved(number: int, saved: Any) -> Any:
+            if number in known:
+                return known[number]
+            shift = shifts.get(number)
+            return saved if shift is None else saved + shift
+
+        for step in self.steps:
+            if step.body is not None:
+                parts = [moved(part.number, part.primal) if type(part) is Held else part for part in step.body]
+                y = parts[0] if step.options.outputs == 0 else parts
+                operands: list[Any] = []
+            else:
+                operands = list(step.operands)
+                for k, n in step.refs:
+                    operands[k] = known[n] if n in known else moved(n, operands[k])
+                y = compute(self.run, step, operands)
+                if disturb is not None:
+                    y = disturb(y)
+            known[step.number] = y
+            if watch is not None:
+                watch(step, y, operands)
+        return [moved(target[1], target[0]) for target in self.targets]
+
+
+def compute(run: Run, step: Step, operands: list[Any]) -> Any:
+    """The result of a step for other operands; a list for several results."""
+    site, options = step.site, step.options
+    if site.op.name == "part":
+        return operands[0][options["index"]] if type(operands[0]) is list else operands[0]
+    if type(options) is tuple:  # element reads and writes keep their index as it is
+        options = {"index": options}
+    elif options.get("inplace"):
+        options = {**options, "inplace": False}
+    if any(_is_complex(v) for v in operands):
+        return continued(run, site, operands, options)
+    if site.op.elementwise:
+        return elementwise(run, site, operands)
+    return structural(run, site, operands, options)
+
+
+def _is_complex(value: Any) -> bool:
+    return type(value) is complex or getattr(getattr(value, "dtype", None), "kind", "") == "c"
+
+
+def _needed(targets: list[Traced]) -> list[tuple[int, Segment, list[Any]]]:
+    """The records that the targets have in their history, bodies of functions with rules of their own included, newest
+    first."""
+    needed = {target[1] for target in targets}
+    found = []
+    for segment in reachable([target[2] for target in targets], 0):
+        records = segment.records
+        for k in range(len(segment) - 1, -1, -1):
+            number = segment.first + k
+            if number not in needed:
+                continue
+            flat = records[k * STRIDE : (k + 1) * STRIDE]
+            needed.update(inputs_of(flat[1], flat[2]))
+            if type(flat[4]) is OwnCall and flat[4].body is not None:
+                needed.update([part.number for part in flat[4].body if type(part) is Held])
+            found.append((number, segment, flat))
+    return found
+
+
+def rounding(seed: int) -> Callable[[Any], Any]:
+    """A disturbance by a rounding error: each number up or down by about a unit in its last place."""
+    xp = CPU.xp
+    random = xp.random.default_rng(seed)
+
+    def disturb(value: Any) -> Any:
+        if type(value) is list:
+            return [disturb(part) for part in value]
+        kind = getattr(getattr(value, "dtype", None), "kind", "f" if type(value) is float else "c" if type(value) is complex else "")
+        if kind not in ("f", "c"):
+            return value
+        shape = shape_of(value)
+        up = 1.0 + ROUNDING * random.uniform(-1.0, 1.0, shape)
+        if kind == "f":
+            return value * (up if shape else float(up))
+        across = 1.0 + ROUNDING * random.uniform(-1.0, 1.0, shape)
+        return value.real * up + 1j * (value.imag * across)
+
+    return disturb
+
+
+__all__ = ["GradcliError", "History", "Step", "ValueTrace", "rounding"]
