@@ -11,17 +11,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from ..diagnostics import CallSite, GradcliError, Span
+from ..diagnostics import CallSite, Span
+from ..ops import OPS
 from .apply import elementwise, structural
 from .backends import CPU, shape_of
 from .continuation import continued
 from .keeping import KeepingTrace
 from .own_rules import Held, OwnCall
 from .run import Run
-from .tape import STRIDE, Segment, Site, Traced, reachable
+from .tape import STRIDE, Segment, Site, Traced, blank, reachable
 from .windows import inputs_of
 
+GETITEM = OPS["getitem"]
 MAX_CONDITIONS = 20_000  # that a trace keeps; each holds the history of what it was decided by
+COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
+_CUTS = ("detach", "stop_gradient")
 ROUNDING = 2.0**-52
 
 
@@ -47,6 +51,12 @@ class ValueTrace(KeepingTrace):
         segment = super().advance()
         self.segments.clear()  # reasons are not asked of this trace
         return segment
+
+    def record(self, site: Site, inputs: list[Traced], a: Any, b: Any, kept: Any, y: Any) -> Any:
+        if site.op is GETITEM and inputs[0][1] >= 0 and inputs[0][1] in self.active:
+            # Evaluated again it is there anyway; and while nobody holds it, elements can be written in place.
+            a = tuple(map(blank, a))
+        return super().record(site, inputs, a, b, kept, y)
 
     def decided(self, value: Traced, span: Span) -> None:
         if len(self.conditions) < MAX_CONDITIONS:
@@ -84,13 +94,25 @@ class History:
         trace = run.trace
         assert isinstance(trace, ValueTrace)
         found = _needed(self.targets)
-        moving = set(self.sources)
+        moving, reached = set(self.sources), set(self.sources)
         self.steps: list[Step] = []
+        self.complex: Site | None = None  # the first operation that is of complex numbers, or gives some
+        self.comparisons: list[Step] = []  # what chooses between elements; `refs` are as in a step
+        self.cut: Site | None = None  # the first that a gradient doesn't flow through, though what it gives depends on a source
         for number, segment, flat in reversed(found):
-            site, in0, in1, a, b, _ = flat
-            if number in moving or number not in trace.active:
-                continue
+            site, in0, in1, a, b, y = flat
             inputs = inputs_of(in0, in1)
+            if reached.isdisjoint(inputs):
+                continue
+            reached.add(number)
+            if number in moving or number not in trace.active:
+                if number in trace.paused or site.op.name in _CUTS:
+                    self.cut = self.cut or site
+                if site.op.name in COMPARISONS and not moving.isdisjoint(inputs):
+                    refs = tuple([(k, n) for k, n in zip(site.operands, inputs, strict=True) if n in moving])
+                    operands = (a, b) if site.narrow and type(a) is not tuple else a
+                    self.comparisons.append(Step(number, site, operands, {}, refs, None, segment))
+                continue
             body = b.body if type(b) is OwnCall else None
             if body is not None:
                 inputs = tuple([part.number for part in body if type(part) is Held])
@@ -99,15 +121,21 @@ class History:
             moving.add(number)
             operands = (a, b)[: len(site.op.signature.operands)] if site.narrow else a
             refs = () if body is not None else tuple([(k, n) for k, n in zip(site.operands, inputs, strict=True) if n in moving])
+            if self.complex is None and (_is_complex(y) or site.takes_complex):
+                self.complex = site
             self.steps.append(Step(number, site, operands, {} if site.narrow else b, refs, body, segment))
         self.moving = moving
 
     @property
-    def is_connected(self) -> bool:
-        return any(target[1] in self.moving for target in self.targets)
+    def own_rules(self) -> list[Step]:
+        """The calls of functions that have a derivative rule of their own."""
+        return [step for step in self.steps if step.body is not None]
 
     def values(
-        self, shifts: Mapping[int, Any], disturb: Callable[[Any], Any] | None = None, watch: Callable[[Step, Any, list[Any]], None] | None = None
+        self,
+        shifts: Mapping[int, Any],
+        disturb: Callable[[Any], Any] | None = None,
+        watch: Callable[[Step, Any, list[Any]], None] | None = None,
     ) -> list[Any]:
         """The targets where each source in `shifts` is moved by so much, which may be complex.
 
@@ -115,6 +143,7 @@ class History:
         an operation can't be done there, or has no continuation to complex numbers.
         """
         known: dict[int, Any] = {}
+        continues = self.complex is None and any(map(_is_complex, shifts.values()))
 
         def moved(number: int, saved: Any) -> Any:
             if number in known:
@@ -131,7 +160,7 @@ class History:
                 operands = list(step.operands)
                 for k, n in step.refs:
                     operands[k] = known[n] if n in known else moved(n, operands[k])
-                y = compute(self.run, step, operands)
+                y = compute(self.run, step, operands, continues)
                 if disturb is not None:
                     y = disturb(y)
             known[step.number] = y
@@ -140,8 +169,9 @@ class History:
         return [moved(target[1], target[0]) for target in self.targets]
 
 
-def compute(run: Run, step: Step, operands: list[Any]) -> Any:
-    """The result of a step for other operands; a list for several results."""
+def compute(run: Run, step: Step, operands: list[Any], continues: bool = False) -> Any:
+    """The result of a step for other operands; a list for several results. `continues`: of real numbers with infinitesimal
+    imaginary parts, where they are complex."""
     site, options = step.site, step.options
     if site.op.name == "part":
         return operands[0][options["index"]] if type(operands[0]) is list else operands[0]
@@ -149,7 +179,7 @@ def compute(run: Run, step: Step, operands: list[Any]) -> Any:
         options = {"index": options}
     elif options.get("inplace"):
         options = {**options, "inplace": False}
-    if any(_is_complex(v) for v in operands):
+    if continues and any(map(_is_complex, operands)):
         return continued(run, site, operands, options)
     if site.op.elementwise:
         return elementwise(run, site, operands)
@@ -198,6 +228,3 @@ def rounding(seed: int) -> Callable[[Any], Any]:
         return value.real * up + 1j * (value.imag * across)
 
     return disturb
-
-
-__all__ = ["GradcliError", "History", "Step", "ValueTrace", "rounding"]

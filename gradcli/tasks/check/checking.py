@@ -1,0 +1,116 @@
+"""`check`: one program, at its declared values and at random points of its domains."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...diagnostics import GradcliError
+from ...lang import program
+from ...engine.history import ValueTrace
+from ..evaluate import verify_inputs
+from .blame import blame, wrong_steps
+from .kinks import kinks
+from .path import Conditions
+from .point import Case, Point, Program, quiet
+from .results import AGREE, DISAGREE, INCONCLUSIVE, SKIPPED, Check, CheckOptions, Finding
+from .verdicts import Judge
+
+IMPLEMENTED = ("forward", "complex", "differences", "taylor")
+
+
+def check(node: program.Program, inputs: Mapping[str, Any], options: CheckOptions) -> Check:
+    """Compares every gradient of a program with what each method says.
+
+    What is wrong with the program is a diagnostic of the answer. Raises GradcliError for inputs that don't fit it.
+    """
+    found = Check(node.source.name, lenient=options.lenient)
+    verify_inputs(node, inputs, options.run.ignore_extra)
+    compiled = Program(node, options.run)
+    try:
+        point = Point(compiled, inputs)
+        found.expectations = point.run.expectations
+        for case in point.cases:
+            _check_case(case, options, found, 0)
+        point.release()
+    except GradcliError as error:
+        if all(d.code.startswith("E0") for d in error.diagnostics):
+            raise
+        found.diagnostics += error.diagnostics
+    return found
+
+
+def _check_case(case: Case, options: CheckOptions, found: Check, number: int) -> None:
+    """All findings about one output."""
+    held = _held(case)
+    for variable in case.gradients:
+        judges = [Judge(case, direction, options) for direction in case.directions(variable)]
+        if held:
+            for judge in judges:
+                judge.use_trace()
+        rows = [{method: judge.finding(method) for method in options.methods if method in IMPLEMENTED} for judge in judges]
+        if any(f.verdict == DISAGREE for row in rows for f in row.values()):
+            _explain(case, judges, rows, found)
+        for method in options.methods:
+            if method in IMPLEMENTED:
+                finding = _worst([row[method] for row in rows])
+                finding.point = number
+                found.findings.append(finding)
+
+
+def _held(case: Case) -> str:
+    """Why gradients don't see all of what the program does, so that differences are to be taken along the trace; "" if
+    they do."""
+    trace = case.point.kept[0].trace
+    assert isinstance(trace, ValueTrace)
+    if trace.updated:
+        return "the states of variables"
+    if case.history.cut is not None:
+        return f"`{case.history.cut.op.name}` in line {case.history.cut.span.line}"
+    return ""
+
+
+def _explain(case: Case, judges: list[Judge], rows: list[dict[str, Finding]], found: Check) -> None:
+    """Finds out what methods disagree about: a wrong rule, a rule that is none on purpose, a kink."""
+    own = case.history.own_rules
+    proven = own and all(row["differences"].verdict == AGREE for row in rows if "differences" in row) and not judges[0].on_trace
+    if proven and all("differences" in row for row in rows):
+        reason = f"it goes through the body of `{own[0].site.op.name}`, which has a rule of its own"
+        _settle(rows, SKIPPED, reason, ("forward", "complex"))
+        if not any(f.verdict == DISAGREE for row in rows for f in row.values()):
+            return
+    with quiet():
+        doubts = wrong_steps(case.history)
+    wrong = [doubt for doubt in doubts if not doubt.surrogate]
+    if wrong:
+        blamed = blame(case.output, wrong[0])
+        if blamed not in found.blamed:
+            found.blamed.append(blamed)
+        return
+    if doubts:
+        _settle(rows, INCONCLUSIVE, doubts[0].surrogate)
+        return
+    with quiet():
+        conditions = Conditions(case.point)
+        for judge, row in zip(judges, rows, strict=True):
+            if any(f.verdict == DISAGREE for f in row.values()) and (places := kinks(judge, conditions)):
+                found.kinks += places
+                first = places[0]
+                reason = f"a kink of `{first.operation}` in line {first.span.line}: {first.left:.6g} to the left, {first.right:.6g} to the right"
+                _settle([row], INCONCLUSIVE, reason)
+
+
+def _settle(rows: list[dict[str, Finding]], verdict: str, reason: str, methods: tuple[str, ...] = ()) -> None:
+    """Gives the findings that disagree another verdict."""
+    for row in rows:
+        for method, finding in row.items():
+            if finding.verdict == DISAGREE and (not methods or method in methods):
+                finding.verdict, finding.reason = verdict, reason
+
+
+_BADNESS = {AGREE: 0, SKIPPED: 1, INCONCLUSIVE: 2, DISAGREE: 3}
+
+
+def _worst(findings: list[Finding]) -> Finding:
+    """The finding that says most of several directions."""
+    return max(findings, key=lambda f: (_BADNESS[f.verdict], f.ulps))
