@@ -39,6 +39,7 @@ class ValueTrace(KeepingTrace):
         super().__init__()
         self.segments = []
         self.updated: set[int] = set()  # variables that have had more than one state
+        self.work = 0.0  # what the run took, in operations on numbers
 
     @staticmethod
     def blank(value: Any) -> Any:
@@ -56,6 +57,7 @@ class ValueTrace(KeepingTrace):
         if site.op is GETITEM and inputs[0][1] >= 0 and inputs[0][1] in self.active:
             # Evaluated again it is there anyway; and while nobody holds it, elements can be written in place.
             a = tuple(map(blank, a))
+        self.work += 1.0 + getattr(y, "size", 1) / 200
         return super().record(site, inputs, a, b, kept, y)
 
     def decided(self, value: Traced, span: Span) -> None:
@@ -98,6 +100,7 @@ class History:
         self.steps: list[Step] = []
         self.complex: Site | None = None  # the first operation that is of complex numbers, or gives some
         self.comparisons: list[Step] = []  # what chooses between elements; `refs` are as in a step
+        self.own_rules: list[Step] = []  # the calls of functions that have a derivative rule of their own
         self.cut: Site | None = None  # the first that a gradient doesn't flow through, though what it gives depends on a source
         for number, segment, flat in reversed(found):
             site, in0, in1, a, b, y = flat
@@ -115,6 +118,7 @@ class History:
                 continue
             body = b.body if type(b) is OwnCall else None
             if body is not None:
+                self.own_rules.append(Step(number, site, a, b, (), body, segment))
                 inputs = tuple([part.number for part in body if type(part) is Held])
             if moving.isdisjoint(inputs):
                 continue
@@ -125,11 +129,6 @@ class History:
                 self.complex = site
             self.steps.append(Step(number, site, operands, {} if site.narrow else b, refs, body, segment))
         self.moving = moving
-
-    @property
-    def own_rules(self) -> list[Step]:
-        """The calls of functions that have a derivative rule of their own."""
-        return [step for step in self.steps if step.body is not None]
 
     def values(
         self,

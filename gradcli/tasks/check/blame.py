@@ -45,7 +45,8 @@ def wrong_steps(history: History) -> list[Doubt]:
     """The steps whose rule is wrong at their operands, in execution order; of a place in the program the first."""
     found: list[Doubt] = []
     seen: set[Any] = set()
-    for step in history.steps:
+    called = {step.number for step in history.own_rules}
+    for step in sorted([*history.own_rules, *(s for s in history.steps if s.number not in called)], key=lambda s: s.number):
         if step.site.span in seen:
             continue
         try:
@@ -185,15 +186,16 @@ def _test_call(history: History, step: Step) -> Doubt | None:
     numbers = inputs_of(in0, in1)
     inner = History(run, parts, numbers)
     random = CPU.xp.random.default_rng(step.number)
-    cotangents = [_random_like(random, part[0]) for part in parts]
+    cotangents = [_random_like(random, part.primal if type(part) is Held else part) for part in body]
+    weights = [g for g, part in zip(cotangents, body, strict=True) if type(part) is Held]
     shifts = {n: _random_like(random, v) for n, v in zip(numbers, step.operands, strict=False)}
     shifts = {n: t for n, t in shifts.items() if t is not None}
 
     def along(h: Any) -> Any:
-        return _weighed(inner.values({n: h * t for n, t in shifts.items()}), cotangents)
+        return _weighed(inner.values({n: h * t for n, t in shifts.items()}), weights)
 
     def ruled(scale: float) -> float:
-        given = cotangents[0] * scale if step.options.outputs == 0 else [c * scale for c in cotangents]
+        given = cotangents[0] * scale if step.options.outputs == 0 else [None if g is None else g * scale for g in cotangents]
         whole: Any = (None, step.number, step.segment)
         found = sweep(run, [(whole, given)], set(numbers), recorded=False)
         return sum(_inner(found[n], t) for n, t in shifts.items() if n in found)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from ...diagnostics import GradcliError
+from ...diagnostics import GradcliError, Source
 from ...lang import program
 from ...engine.history import ValueTrace
 from ..evaluate import verify_inputs
+from ..programs import parse_program, read_source
 from .blame import blame, wrong_steps
 from .kinks import kinks
 from .path import Conditions
@@ -16,7 +19,37 @@ from .point import Case, Point, Program, quiet
 from .results import AGREE, DISAGREE, INCONCLUSIVE, SKIPPED, Check, CheckOptions, Finding
 from .verdicts import Judge
 
+FILES_A_PROCESS = 4
 IMPLEMENTED = ("forward", "complex", "differences", "taylor")
+
+
+def check_all(
+    names: Sequence[str], expr: str | None, inputs: Mapping[str, Any], options: CheckOptions, jobs: int | None = None
+) -> Iterator[Check]:
+    """Checks the programs in these files (`-` is standard input; with `expr` that is the one program), in their order, on
+    `jobs` processes (None: as many as there are cores, where there are files enough)."""
+    work = partial(check_file, expr=expr, inputs=inputs, options=options)
+    jobs = jobs or max(1, min(os.cpu_count() or 1, len(names) // FILES_A_PROCESS))
+    if jobs == 1 or len(names) < 2 or "-" in names:
+        yield from map(work, names)
+        return
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+
+    context = multiprocessing.get_context("fork" if "fork" in multiprocessing.get_all_start_methods() else None)
+    with ProcessPoolExecutor(min(jobs, len(names)), context) as pool:
+        yield from pool.map(work, names, chunksize=max(1, len(names) // (8 * jobs)))
+
+
+def check_file(name: str, expr: str | None, inputs: Mapping[str, Any], options: CheckOptions) -> Check:
+    """Checks the program in one file; what is wrong with it is a diagnostic of the answer."""
+    try:
+        source = Source(name, expr) if expr is not None else read_source(name)
+        return check(parse_program(source, inputs), inputs, options)
+    except GradcliError as error:
+        if error.exit_code == 4:
+            raise
+        return Check("<stdin>" if name == "-" else name, diagnostics=error.diagnostics)
 
 
 def check(node: program.Program, inputs: Mapping[str, Any], options: CheckOptions) -> Check:
@@ -32,6 +65,9 @@ def check(node: program.Program, inputs: Mapping[str, Any], options: CheckOption
         found.expectations = point.run.expectations
         for case in point.cases:
             _check_case(case, options, found, 0)
+        if any(case.gradients for case in point.cases):
+            with quiet():
+                found.path = Conditions(point).path()
         point.release()
     except GradcliError as error:
         if all(d.code.startswith("E0") for d in error.diagnostics):
@@ -45,7 +81,7 @@ def _check_case(case: Case, options: CheckOptions, found: Check, number: int) ->
     held = _held(case)
     for variable in case.gradients:
         judges = [Judge(case, direction, options) for direction in case.directions(variable)]
-        if held:
+        if held or (case.point.is_long and not case.history.own_rules):  # whose bodies needn't be what the rules are of
             for judge in judges:
                 judge.use_trace()
         rows = [{method: judge.finding(method) for method in options.methods if method in IMPLEMENTED} for judge in judges]
@@ -88,7 +124,7 @@ def _explain(case: Case, judges: list[Judge], rows: list[dict[str, Finding]], fo
             found.blamed.append(blamed)
         return
     if doubts:
-        _settle(rows, INCONCLUSIVE, doubts[0].surrogate)
+        _settle(rows, SKIPPED, doubts[0].surrogate)
         return
     with quiet():
         conditions = Conditions(case.point)

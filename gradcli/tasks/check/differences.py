@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 SHRINK = 4.0
 LEVELS = 12
+CLEAR = 50.0  # times the rounding error: what a remainder has to be to be one
 ENOUGH = 1e-10  # a relative error at which no smaller step is tried
 RELIABLE = 1e-4  # what a method has to resolve of a derivative to say anything
 
@@ -50,9 +51,10 @@ class Samples:
         beside = self.level(k)
         return 2 * self.eps * max(abs(beside.up), abs(beside.down), abs(self.value))
 
-    @property
-    def found(self) -> list[Beside]:
-        return self._found
+    def slope(self) -> float:
+        """The largest slope between the point and those beside it that were looked at: what a zero derivative compares to."""
+        slopes = [abs(v - self.value) / b.step for b in self._found for v in (b.up, b.down)]
+        return max([s for s in slopes if math.isfinite(s)], default=0.0)
 
 
 def extrapolated(samples: Samples) -> Estimate:
@@ -107,10 +109,11 @@ def _one_side(samples: Samples, side: int) -> Estimate:
 
 class Remainder(NamedTuple):
     """How |f(x + h) - f(x) - h d| shrinks: with the power `order` of h (inf where there is none), and the error in `d` that
-    it leaves room for."""
+    it leaves room for. `is_linear`: it goes on shrinking with the first power, so that `d` is wrong by `room`."""
 
     order: float
     room: float
+    is_linear: bool = False
 
 
 def remainder(samples: Samples, derivative: float) -> Remainder:
@@ -123,15 +126,16 @@ def remainder(samples: Samples, derivative: float) -> Remainder:
         if math.isfinite(up) and math.isfinite(down):
             noise = samples.noise(k) + samples.eps * abs(beside.step * derivative)
             left.append((beside.step, max(up, down), noise))
-            if left[-1][1] < 50 * noise:
+            if left[-1][1] < CLEAR * noise:
                 break
     if not left:
         return Remainder(math.nan, math.inf)
     room = min((r + noise) / h for h, r, noise in left)
-    clear = [(h, r) for h, r, noise in left if r >= 50 * noise]
+    clear = [(h, r) for h, r, noise in left if r >= CLEAR * noise]
     if not clear:
         return Remainder(math.inf, room)
-    orders = [math.log(r / s) / math.log(h / k) for (h, r), (k, s) in zip(clear, clear[1:], strict=False) if s]
-    while len(orders) > 1 and orders[-1] < 0.7 and orders[-2] > orders[-1]:
+    orders = [math.log(r / s) / math.log(h / k) for (h, r), (k, s) in zip(clear, clear[1:], strict=False)]
+    is_linear = len(orders) > 1 and all(0.9 < order < 1.1 for order in orders[-2:])
+    while len(orders) > 1 and not is_linear and orders[-1] < 1.7 and orders[-2] > orders[-1]:
         orders.pop()  # rounding errors that are larger than the last place of the output
-    return Remainder(orders[-1] if orders else math.nan, room)
+    return Remainder(orders[-1] if orders else math.nan, room, is_linear)

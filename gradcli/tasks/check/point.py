@@ -24,6 +24,7 @@ from ..evaluation import Options
 
 FEW = 4  # elements that are looked at one by one; of more, random directions are
 DIRECTIONS = 2
+LONG = 1000  # operations
 
 
 @contextmanager
@@ -81,6 +82,11 @@ class Point:
         run.bodies = 1  # functions with a rule of their own keep what their bodies gave
         frame = execute(self.program.keeping, run)
         return run, self.program.answer(run, frame, self.answer.targets)
+
+    @property
+    def is_long(self) -> bool:
+        """Whether the program takes so long that it isn't run for each of its variables."""
+        return self.kept[0].trace.work > LONG  # type: ignore[attr-defined]
 
     def release(self) -> None:
         release(self.run, self.frame)
@@ -173,15 +179,21 @@ class Case:
         release(run, frame)
         return value
 
-    def tangent(self, direction: Direction) -> float:
-        """The derivative along a direction, in forward mode."""
+    def tangent(self, vectors: Mapping[str, Any]) -> float:
+        """The derivative where variables move along these vectors, in forward mode."""
         point = self.point
-        source = point.answer.sources[direction.variable]
+        by_name = {point.answer.sources[variable].name: vector for variable, vector in vectors.items()}
         run = Run(point.program.options.settings, point.inputs)
-        vector = run.backend.xp.asarray(direction.vector) if shape_of(direction.vector) else direction.vector
-        if not is_complex(source.state):
-            vector = source.state * 0 + vector if not shape_of(vector) else vector.astype(source.state.dtype)
-        perturb(run, lambda name, state: vector if name == source.name else None, not point.program.asks_for_nothing)
+
+        def direction(name: str, state: Any) -> Any:
+            if name not in by_name:
+                return None
+            vector = by_name[name]
+            if shape_of(state):
+                return run.backend.xp.asarray(vector).astype(state.dtype)
+            return type(state)(vector)
+
+        perturb(run, direction, not point.program.asks_for_nothing)
         frame = execute(point.program.compiled, run)
         total = 0.0
         for part, weight in zip(leaves(point.program.answer(run, frame, point.answer.targets).targets[self.output]), self.weights, strict=True):
@@ -193,6 +205,15 @@ class Case:
                 total += float(term.sum() if shape_of(term) else term)
         release(run, frame)
         return total
+
+    @cached_property
+    def joint(self) -> tuple[float, float, float]:
+        """All variables moved at once: the derivative as the gradients have it, the size of what goes into it, and that of
+        forward mode."""
+        sources = self.point.answer.sources
+        chosen = [self.directions(v)[-1] for v in self.gradients if getattr(sources[v], "kind", "") == "var"]
+        ours, sizes = zip(*map(self.along, chosen), strict=True)
+        return sum(ours), sum(sizes), self.tangent({d.variable: d.vector for d in chosen})
 
     # ---- its history again ---------------------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...diagnostics import Diagnostic, Span
+from ...diagnostics import Diagnostic, GradcliError, Span, did_you_mean
 from ...engine.run import Expectation
 from ..evaluation import Options
 
@@ -29,6 +29,7 @@ class CheckOptions:
     order       2: second derivatives, too
     rtol, atol  distances that count as none, beside what the methods' own errors allow; None: nothing beside
     lenient     whether an inconclusive verdict passes
+    against     a file of gradients to compare with, too
     """
 
     run: Options = Options()
@@ -38,6 +39,16 @@ class CheckOptions:
     rtol: float | None = None
     atol: float | None = None
     lenient: bool = True
+    against: str | None = None
+
+
+def methods_of(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The methods named, in the order of METHODS; all where none is. Raises GradcliError (E001) for any other."""
+    for name in names:
+        if name not in METHODS:
+            help = did_you_mean(name, METHODS) or f"the methods are {', '.join(METHODS)}"
+            raise GradcliError(Diagnostic("E001", f"--methods: there is no method `{name}`", help=help))
+    return tuple(m for m in METHODS if m in names) if names else tuple(METHODS)
 
 
 @dataclass(slots=True)
@@ -142,6 +153,7 @@ class Check:
         verdicts = [f.verdict for f in self.findings]
         passed = verdicts.count(AGREE) + sum(e.passed for e in self.expectations)
         failed = verdicts.count(DISAGREE) + sum(not e.passed for e in self.expectations)
+        failed += sum(d.severity == "error" for d in self.diagnostics)
         unclear = verdicts.count(INCONCLUSIVE)
         return passed, failed + (0 if self.lenient else unclear), verdicts.count(SKIPPED) + (unclear if self.lenient else 0)
 

@@ -21,6 +21,7 @@ from .results import AGREE, DISAGREE, INCONCLUSIVE, SKIPPED, CheckOptions, Findi
 
 TINY_STEP = 1e-30  # of the complex step, which has no difference to lose digits in
 CLOSE = 1e-11  # of what is added up to a derivative: a distance that two right answers may have
+SMALL = 1e-7  # of a natural derivative: what is none
 SAFETY = 10.0  # times an estimated error
 REPEATS = 5  # evaluations with other rounding errors
 FIRST_STEP = 0.05
@@ -72,19 +73,22 @@ class Judge:
         gap = abs(self.ours - estimate.value)
         given = (self.options.rtol or 0.0) * max(abs(self.ours), abs(estimate.value)) + (self.options.atol or 0.0)
         tolerance = max(SAFETY * estimate.error + self.floor(scale), given)
-        if tolerance > max(RELIABLE * max(scale, abs(estimate.value)), 1e-3 * RELIABLE * self.natural, given):
+        if tolerance > max(RELIABLE * max(scale, abs(estimate.value)), SMALL * self.natural, given):
             found.verdict = INCONCLUSIVE
             found.reason = f"the noise floor: its error is about {estimate.error:.1g}"
         elif gap > tolerance:
             found.verdict, found.reason = DISAGREE, ""
 
     def floor(self, scale: float) -> float:
-        return CLOSE * (self.case.point.eps / 2.0**-52) * scale + 1e-300
+        eps = self.case.point.eps
+        return CLOSE * (eps / 2.0**-52) * scale + 64 * eps * abs(self.case.value) / self.reach + 1e-300
 
     @property
     def natural(self) -> float:
-        """A derivative of the size that the output and the variable suggest: below a small part of it, zero is zero."""
-        return abs(self.case.value) / self.reach
+        """A derivative of the size that the output, the variable and the slopes nearby suggest: below a small part of it,
+        zero is zero."""
+        nearby = self._samples.slope() if self._samples is not None else 0.0
+        return max(abs(self.case.value) / self.reach, nearby)
 
     @property
     def reach(self) -> float:
@@ -127,8 +131,15 @@ def _forward(judge: Judge, found: Finding) -> None:
     source = judge.case.point.answer.sources[judge.direction.variable]
     if type(source) is not Variable or source.kind != "var":
         raise SkippedError(f"`{judge.direction.variable}` is no variable, and forward mode starts at variables")
+    case, direction = judge.case, judge.direction
     try:
-        estimate = judge.case.tangent(judge.direction)
+        if case.point.is_long:
+            ours, size, estimate = case.joint
+            if abs(ours - estimate) <= judge.floor(max(size, abs(estimate))):
+                found.ours, found.theirs, found.ulps = ours, estimate, distance(ours, estimate, case.point.eps)
+                found.where = " and all others at once, along a random direction"
+                return
+        estimate = case.tangent({direction.variable: direction.vector})
     except GradcliError as error:
         raise SkippedError(f"{error.diagnostics[0].message}") from None
     judge.compare(found, Estimate(estimate, 0.0), max(judge.size, abs(estimate)))
@@ -170,14 +181,15 @@ def _differences(judge: Judge, found: Finding) -> None:
 
 
 def _taylor(judge: Judge, found: Finding) -> None:
-    order, room = remainder(judge.samples, judge.ours)
+    order, room, is_linear = remainder(judge.samples, judge.ours)
     found.theirs, found.error = order, room
-    if math.isnan(order) or room > max(RELIABLE * judge.size, 1e-3 * RELIABLE * judge.natural, 1e-300):
-        found.verdict, found.reason = INCONCLUSIVE, "the noise floor: no order can be told"
-        if 0.8 < order < 1.2 and room > 1e-3 * RELIABLE * judge.natural:
-            found.verdict, found.reason = DISAGREE, ""
-    elif order < 1.2:
+    if 1.7 < order < 2.3:
+        room *= max(abs(2.0 - order), 0.03)  # the rest of it is of second order
+    enough = max(3 * RELIABLE * judge.size, SMALL * judge.natural, 1e-300)
+    if is_linear and room > max(SMALL * judge.natural, (judge.options.rtol or 0.0) * judge.size, judge.options.atol or 0.0):
         found.verdict, found.reason = DISAGREE, ""
+    elif math.isnan(order) or room > enough:
+        found.verdict, found.reason = INCONCLUSIVE, "the noise floor: no order can be told"
     elif order < 1.7:
         found.verdict, found.reason = INCONCLUSIVE, "the order is neither 1 nor 2: the function isn't twice differentiable there"
 
