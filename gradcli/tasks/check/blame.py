@@ -22,7 +22,7 @@ from ...engine.run import Run
 from ...engine.tape import STRIDE, Blank, Traced
 from ...engine.values import List, show
 from ...engine.windows import inputs_of
-from .differences import Samples, extrapolated
+from .differences import Samples, extrapolated, one_sided
 from .results import Blame
 
 TINY_STEP = 1e-30
@@ -86,8 +86,12 @@ def _test(run: Run, step: Step) -> Doubt | None:
         y = compute(run, step, operands)
         cotangent = [_random_like(random, part) for part in y] if type(y) is list else _random_like(random, y)
         ours = _pulled(run, step, operands, options, k, cotangent, tangent)
-        theirs, error = _slope(lambda h: _weighed(compute(run, step, _moved(operands, k, h * tangent), real), cotangent), operands[k], real)  # noqa: B023
-        if _differ(ours, theirs, error):
+
+        def moved(h: Any, k: int = k, t: Any = tangent, g: Any = cotangent) -> Any:
+            return _weighed(compute(run, step, _moved(operands, k, h * t), real), g)
+
+        theirs, error = _slope(moved, operands[k], real)
+        if _differ(ours, theirs, error) and _is_smooth(moved, operands[k]):
             return Doubt(step, ours, theirs, k)
     return None
 
@@ -153,9 +157,12 @@ def _slope(function: Callable[[Any], Any], at: Any, real: bool) -> tuple[float, 
         slope = value.imag / TINY_STEP
         if math.isfinite(slope):
             return slope, 0.0
+    return extrapolated(_samples(function, at))
+
+
+def _samples(function: Callable[[Any], Any], at: Any) -> Samples:
+    """A function of the step, on real steps of the size of an operand."""
     largest = float(abs(at).max()) if shape_of(at) and at.size else float(abs(at)) if not shape_of(at) else 1.0
-    first = 0.05 * (largest or 1.0)
-    here = float(CPU.xp.real(function(0.0)))
 
     def beside(h: float) -> float:
         try:
@@ -163,7 +170,14 @@ def _slope(function: Callable[[Any], Any], at: Any, real: bool) -> tuple[float, 
         except GradcliError:
             return math.nan
 
-    return extrapolated(Samples(beside, here, first, 2.0**-52))
+    return Samples(beside, beside(0.0), 0.05 * (largest or 1.0), 2.0**-52)
+
+
+def _is_smooth(function: Callable[[Any], Any], at: Any) -> bool:
+    """Whether the slopes to both sides are the same, so that there is one to be wrong about."""
+    left, right = one_sided(_samples(function, at))
+    apart = abs(left.value - right.value)
+    return apart <= 1e-3 * max(abs(left.value), abs(right.value)) + 10 * (left.error + right.error)
 
 
 def _differ(ours: float, theirs: float, error: float) -> bool:

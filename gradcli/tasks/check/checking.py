@@ -85,13 +85,24 @@ def _check_case(case: Case, options: CheckOptions, found: Check, number: int) ->
             for judge in judges:
                 judge.use_trace()
         rows = [{method: judge.finding(method) for method in options.methods if method in IMPLEMENTED} for judge in judges]
-        if any(f.verdict == DISAGREE for row in rows for f in row.values()):
+        if any(f.verdict in (DISAGREE, INCONCLUSIVE) for row in rows for f in row.values()):
             _explain(case, judges, rows, found)
-        for method in options.methods:
-            if method in IMPLEMENTED:
-                finding = _worst([row[method] for row in rows])
-                finding.point = number
-                found.findings.append(finding)
+        findings = [_worst([row[method] for row in rows]) for method in rows[0]] if rows else []
+        _confirm_forward(findings)
+        span = case.history.steps[-1].site.span if case.history.steps else None
+        for finding in findings:
+            finding.point, finding.span = number, span
+        found.findings += findings
+
+
+def _confirm_forward(findings: list[Finding]) -> None:
+    """Forward mode has the rules of reverse mode, so that the two agree means nothing unless another method does, too."""
+    if any(f.verdict == AGREE for f in findings if f.method != "forward"):
+        return
+    for finding in findings:
+        if finding.method == "forward" and finding.verdict == AGREE:
+            finding.verdict = INCONCLUSIVE
+            finding.reason = "its rules are those of reverse mode, and no other method has confirmed them"
 
 
 def _held(case: Case) -> str:
@@ -115,8 +126,9 @@ def _explain(case: Case, judges: list[Judge], rows: list[dict[str, Finding]], fo
         _settle(rows, SKIPPED, reason, ("forward", "complex"))
         if not any(f.verdict == DISAGREE for row in rows for f in row.values()):
             return
+    disagree = any(f.verdict == DISAGREE for row in rows for f in row.values())
     with quiet():
-        doubts = wrong_steps(case.history)
+        doubts = wrong_steps(case.history) if disagree else []
     wrong = [doubt for doubt in doubts if not doubt.surrogate]
     if wrong:
         blamed = blame(case.output, wrong[0])
@@ -129,18 +141,19 @@ def _explain(case: Case, judges: list[Judge], rows: list[dict[str, Finding]], fo
     with quiet():
         conditions = Conditions(case.point)
         for judge, row in zip(judges, rows, strict=True):
-            if any(f.verdict == DISAGREE for f in row.values()) and (places := kinks(judge, conditions)):
-                found.kinks += places
-                first = places[0]
-                reason = f"a kink of `{first.operation}` in line {first.span.line}: {first.left:.6g} to the left, {first.right:.6g} to the right"
-                _settle([row], INCONCLUSIVE, reason)
+            if any(f.verdict in (DISAGREE, INCONCLUSIVE) for f in row.values()) and (places := kinks(judge, conditions)):
+                found.kinks += [kink for kink in places if kink not in found.kinks]
+                _settle([row], INCONCLUSIVE, f"a kink of `{places[0].operation}` in line {places[0].span.line}", again=True)
 
 
-def _settle(rows: list[dict[str, Finding]], verdict: str, reason: str, methods: tuple[str, ...] = ()) -> None:
-    """Gives the findings that disagree another verdict."""
+def _settle(
+    rows: list[dict[str, Finding]], verdict: str, reason: str, methods: tuple[str, ...] = (), again: bool = False
+) -> None:
+    """Gives the findings that disagree another verdict; `again`: and those that are inconclusive another reason."""
     for row in rows:
         for method, finding in row.items():
-            if finding.verdict == DISAGREE and (not methods or method in methods):
+            found = finding.verdict == DISAGREE or (again and finding.verdict == INCONCLUSIVE)
+            if found and (not methods or method in methods):
                 finding.verdict, finding.reason = verdict, reason
 
 

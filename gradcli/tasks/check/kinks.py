@@ -7,13 +7,14 @@ what `where` takes, or a branch.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ...diagnostics import GradcliError
 from ...engine.backends import CPU, is_inexact, shape_of
 from ...engine.history import Step, compute
 from ...engine.values import show
-from .differences import one_sided
+from .differences import Estimate, one_sided
 from .path import Conditions
 from .results import Kink
 from .verdicts import Judge
@@ -42,12 +43,19 @@ def kinks(judge: Judge, conditions: Conditions) -> list[Kink]:
     for step, margin, slope in conditions.margins(direction, case.history.comparisons):
         if _is_even(margin, slope):
             found.setdefault(step.site.span, (step, "equal operands"))
-    left, right = one_sided(judge.samples)
+    left, right = map(_settled, one_sided(judge.samples))
     return [
         Kink(case.output, direction.variable + direction.where, step.site.op.infix or step.site.op.name, step.site.span, operand,
-             left.value, right.value)
+             left, right)
         for step, operand in found.values()
     ]  # fmt: skip
+
+
+def _settled(slope: Estimate) -> float:
+    """A one-sided derivative; an infinity where the slopes don't settle: the function jumps, or has a root."""
+    if math.isfinite(slope.value) and slope.error > 0.1 * abs(slope.value) + 1e-6:
+        return math.copysign(math.inf, slope.value)
+    return slope.value
 
 
 def _operands(judge: Judge, h: float) -> dict[int, list[Any]]:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from ...diagnostics import GradcliError, Span
-from ...engine.backends import CPU, is_inexact, shape_of
+from ...engine.backends import CPU, count, is_inexact, shape_of
 from ...engine.boxes import primal
 from ...engine.continuation import NotAnalyticError
 from ...engine.derivatives import number_of
@@ -35,7 +35,7 @@ class Conditions:
         self.numbers = {name: n for name, s in self.answer.sources.items() if (n := number_of(s)) is not None}
         self.decided: list[tuple[Span, bool, list[Step]]] = []  # where, how, and by which comparisons
         for value, span in trace.conditions:
-            if comparisons := list(_comparisons(value)):
+            if count(shape_of(value[0])) == 1 and (comparisons := list(_comparisons(value))):  # no error that was expected
                 self.decided.append((span, bool(value[0]), comparisons))
 
     @cached_property

@@ -73,7 +73,7 @@ class Judge:
         gap = abs(self.ours - estimate.value)
         given = (self.options.rtol or 0.0) * max(abs(self.ours), abs(estimate.value)) + (self.options.atol or 0.0)
         tolerance = max(SAFETY * estimate.error + self.floor(scale), given)
-        if tolerance > max(RELIABLE * max(scale, abs(estimate.value)), SMALL * self.natural, given):
+        if estimate.error and tolerance > max(RELIABLE * max(scale, abs(estimate.value)), SMALL * self.natural, given):
             found.verdict = INCONCLUSIVE
             found.reason = f"the noise floor: its error is about {estimate.error:.1g}"
         elif gap > tolerance:
