@@ -12,17 +12,15 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ..diagnostics import CallSite, Span
-from ..ops import OPS
 from .apply import elementwise, structural
 from .backends import CPU, shape_of
 from .continuation import continued
 from .keeping import KeepingTrace
 from .own_rules import Held, OwnCall
 from .run import Run
-from .tape import STRIDE, Segment, Site, Traced, blank, reachable
+from .tape import STRIDE, Segment, Site, Traced, reachable
 from .windows import inputs_of
 
-GETITEM = OPS["getitem"]
 MAX_CONDITIONS = 20_000  # that a trace keeps; each holds the history of what it was decided by
 COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 _CUTS = ("detach", "stop_gradient")
@@ -30,23 +28,20 @@ ROUNDING = 2.0**-52
 
 
 class ValueTrace(KeepingTrace):
-    """The second keeping policy with every value, read by a rule or not. Memory follows the values, as usual, but for those
-    that conditions were decided by."""
+    """The second keeping policy for a program that is evaluated again. Memory follows the values, as usual, but for those
+    that conditions were decided by.
 
-    keeps_values = True
+    updated  the variables that have had more than one state
+    work     what the run took, in operations on numbers
+    """
+
+    __slots__ = ("updated", "work")
 
     def __init__(self) -> None:
         super().__init__()
         self.segments = []
-        self.updated: set[int] = set()  # variables that have had more than one state
-        self.work = 0.0  # what the run took, in operations on numbers
-
-    @staticmethod
-    def blank(value: Any) -> Any:
-        return value
-
-    def needs_value(self, origin: tuple[int, Segment] | None) -> bool:
-        return origin is None or origin[0] not in self.active
+        self.updated: set[int] = set()
+        self.work = 0.0
 
     def advance(self) -> Segment:
         segment = super().advance()
@@ -54,17 +49,17 @@ class ValueTrace(KeepingTrace):
         return segment
 
     def record(self, site: Site, inputs: list[Traced], a: Any, b: Any, kept: Any, y: Any) -> Any:
-        if site.op is GETITEM and inputs[0][1] >= 0 and inputs[0][1] in self.active:
-            # Evaluated again it is there anyway; and while nobody holds it, elements can be written in place.
-            a = tuple(map(blank, a))
         self.work += 1.0 + getattr(y, "size", 1) / 200
+        if site.op.name in COMPARISONS:
+            kept = y
         return super().record(site, inputs, a, b, kept, y)
 
-    def decided(self, value: Traced, span: Span) -> None:
+    def decide(self, condition: Traced, span: Span) -> bool | None:
         if len(self.conditions) < MAX_CONDITIONS:
-            super().decided(value, span)
+            super().decide(condition, span)
+        return None
 
-    def left(self, number: int, value: Traced, span: Span, how: str) -> None:
+    def left(self, number: int, value: Any, span: Span, how: str) -> None:
         self.updated.add(number)
 
 
