@@ -20,7 +20,6 @@ from .results import AGREE, DISAGREE, INCONCLUSIVE, SKIPPED, Check, CheckOptions
 from .verdicts import Judge
 
 FILES_A_PROCESS = 4
-IMPLEMENTED = ("forward", "complex", "differences", "taylor")
 
 
 def check_all(
@@ -84,7 +83,7 @@ def _check_case(case: Case, options: CheckOptions, found: Check, number: int) ->
         if held or (case.point.is_long and not case.history.own_rules):  # whose bodies needn't be what the rules are of
             for judge in judges:
                 judge.use_trace()
-        rows = [{method: judge.finding(method) for method in options.methods if method in IMPLEMENTED} for judge in judges]
+        rows = [{method: judge.finding(method) for method in options.methods} for judge in judges]
         if any(f.verdict in (DISAGREE, INCONCLUSIVE) for row in rows for f in row.values()):
             _explain(case, judges, rows, found)
         findings = [_worst([row[method] for row in rows]) for method in rows[0]] if rows else []
@@ -123,7 +122,7 @@ def _explain(case: Case, judges: list[Judge], rows: list[dict[str, Finding]], fo
     proven = own and all(row["differences"].verdict == AGREE for row in rows if "differences" in row) and not judges[0].on_trace
     if proven and all("differences" in row for row in rows):
         reason = f"it goes through the body of `{own[0].site.op.name}`, which has a rule of its own"
-        _settle(rows, SKIPPED, reason, ("forward", "complex"))
+        _settle(rows, SKIPPED, reason, ("forward", "complex", "sympy"))
         if not any(f.verdict == DISAGREE for row in rows for f in row.values()):
             return
     disagree = any(f.verdict == DISAGREE for row in rows for f in row.values())

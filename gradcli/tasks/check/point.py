@@ -72,6 +72,7 @@ class Point:
         self.frame = execute(program.compiled, self.run)
         self.answer = program.answer(self.run, self.frame)
         self.eps = 2.0**-52 if program.options.dtype == "float64" else 2.0**-23
+        self.forms: Any = None  # closed forms, or why there are none
         self.cases = [Case(self, name) for name in self.answer.targets]
 
     @cached_property
@@ -97,6 +98,7 @@ class Case:
 
     def __init__(self, point: Point, output: str) -> None:
         self.point, self.output = point, output
+        self.forms: dict[str, Any] = {}  # those of the gradients, or why there are none
         self.target = point.answer.targets[output]
         self.parts = [read(v) for v in leaves(self.target)]
         xp = CPU.xp

@@ -15,6 +15,8 @@ from ...engine.boxes import primal
 from ...engine.continuation import NotAnalyticError
 from ...engine.history import rounding
 from ...engine.values import Variable, read
+from . import closed_form
+from .closed_form import SkippedError
 from .differences import RELIABLE, Estimate, Samples, extrapolated, remainder
 from .point import Case, Direction, quiet
 from .results import AGREE, DISAGREE, INCONCLUSIVE, SKIPPED, CheckOptions, Finding
@@ -25,10 +27,6 @@ SMALL = 1e-7  # of a natural derivative: what is none
 SAFETY = 10.0  # times an estimated error
 REPEATS = 5  # evaluations with other rounding errors
 FIRST_STEP = 0.05
-
-
-class SkippedError(Exception):
-    """A method doesn't apply: says why."""
 
 
 class Judge:
@@ -159,16 +157,17 @@ def _complex(judge: Judge, found: Finding) -> None:
     scale = max(judge.size, abs(slope))
     error = 0.0
     if abs(slope - judge.ours) > judge.floor(scale):
-        error = wobble(judge, slope)
+        error = wobble(judge)
     judge.compare(found, Estimate(slope, error), scale)
 
 
-def wobble(judge: Judge, slope: float) -> float:
+def wobble(judge: Judge) -> float:
     """How far other rounding errors take the complex step: how well a derivative can be known."""
+    first = _imaginary(judge.case.replay(judge.direction, TINY_STEP * 1j)) / TINY_STEP
     others = [
         _imaginary(judge.case.replay(judge.direction, TINY_STEP * 1j, rounding(seed))) / TINY_STEP for seed in range(REPEATS)
     ]
-    return max(abs(other - slope) for other in others)
+    return max(abs(other - first) for other in others)
 
 
 def _imaginary(value: object) -> float:
@@ -194,11 +193,24 @@ def _taylor(judge: Judge, found: Finding) -> None:
         found.verdict, found.reason = INCONCLUSIVE, "the order is neither 1 nor 2: the function isn't twice differentiable there"
 
 
+def _sympy(judge: Judge, found: Finding) -> None:
+    slope = closed_form.slope(judge.case, judge.direction)
+    scale = max(judge.size, abs(slope))
+    error = 0.0
+    if abs(slope - judge.ours) > judge.floor(scale):
+        try:
+            error = wobble(judge)
+        except (NotAnalyticError, SkippedError, GradcliError):
+            error = 0.0  # then nothing is known of rounding errors
+    judge.compare(found, Estimate(slope, error), scale)
+
+
 _METHODS: dict[str, Callable[[Judge, Finding], None]] = {
     "forward": _forward,
     "complex": _complex,
     "differences": _differences,
     "taylor": _taylor,
+    "sympy": _sympy,
 }
 
 
