@@ -29,6 +29,7 @@ LAW: dict[str, set[str]] = {
     "cli": {"tasks", "report", "ops", "codes", ""},
     "api": {"tasks", "lang.program"},
     "__main__": {"cli"},
+    "pytest_plugin": {"tasks", "report"},
     "": {"api", "tasks", "diagnostics"},  # the front door
 }
 
@@ -43,6 +44,7 @@ DOORS: dict[str, set[str]] = {
     "sympy": {"engine"},
     "lark": {"lang"},
     "typer": {"cli"},
+    "pytest": {"pytest_plugin"},
 }
 
 MAX_LINES = 400

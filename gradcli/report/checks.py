@@ -71,6 +71,12 @@ def failures(check: Check) -> Iterator[Diagnostic]:
         yield _problem(check, finding, [f for f in same if (f.method == "against") == key[4]])
 
 
+def problem_of(check: Check, output: str, variable: str) -> Diagnostic | None:
+    """What is wrong with the gradient of one output by one variable; None if nothing is."""
+    wrong = [f for f in check.findings if (f.output, f.variable, f.verdict) == (output, variable, "disagree")]
+    return _problem(check, wrong[0], wrong) if wrong else None
+
+
 def _problem(check: Check, first: Finding, all_of_it: list[Finding]) -> Diagnostic:
     what = label(first.output, first.variable, first.order)
     at = f" at point {first.point}" if first.point else ""

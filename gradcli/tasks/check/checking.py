@@ -11,7 +11,9 @@ from ...diagnostics import GradcliError, Source
 from ...lang import program
 from ...engine.history import ValueTrace
 from ..evaluate import verify_inputs
+from ..evaluation import Options
 from ..programs import parse_program, read_source
+from . import against
 from .blame import blame, wrong_steps
 from .kinks import kinks
 from .path import Conditions
@@ -64,6 +66,11 @@ def check(node: program.Program, inputs: Mapping[str, Any], options: CheckOption
         found.expectations = point.run.expectations
         for case in point.cases:
             _check_case(case, options, found, 0)
+        if options.against is not None:
+            spans = {finding.output: finding.span for finding in found.findings}
+            for finding in against.compare(point, options.against, options):
+                finding.span = spans.get(finding.output)
+                found.findings.append(finding)
         if any(case.gradients for case in point.cases):
             with quiet():
                 found.path = Conditions(point).path()
@@ -73,6 +80,14 @@ def check(node: program.Program, inputs: Mapping[str, Any], options: CheckOption
             raise
         found.diagnostics += error.diagnostics
     return found
+
+
+def differentiated(node: program.Program) -> list[tuple[str, str]]:
+    """The outputs of a program, each with the variables that it has gradients by. Raises GradcliError where it fails."""
+    point = Point(Program(node, Options(mode="reverse")), {})
+    pairs = [(case.output, variable) for case in point.cases for variable in case.gradients]
+    point.release()
+    return pairs
 
 
 def _check_case(case: Case, options: CheckOptions, found: Check, number: int) -> None:
