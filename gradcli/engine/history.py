@@ -12,13 +12,15 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ..diagnostics import CallSite, Span
-from .apply import elementwise, structural
+from .apply import apply, elementwise, structural
 from .backends import CPU, shape_of
+from .boxes import Dual, primal
 from .continuation import continued
 from .keeping import KeepingTrace
-from .own_rules import Held, OwnCall
+from .own_rules import Held, OwnCall, opaque_error
 from .run import Run
 from .tape import STRIDE, Segment, Site, Traced, reachable
+from .values import List
 from .windows import inputs_of
 
 MAX_CONDITIONS = 20_000  # that a trace keeps; each holds the history of what it was decided by
@@ -161,6 +163,38 @@ class History:
             if watch is not None:
                 watch(step, y, operands)
         return [moved(target[1], target[0]) for target in self.targets]
+
+
+    def tangents(self, vectors: Mapping[int, Any]) -> list[Any]:
+        """The tangents of the targets where sources move along these vectors, by the rules of forward mode; None for what
+        doesn't move. Raises GradcliError where an operation has none."""
+        run = Run(self.run.settings, {})
+        level = run.level = 1
+        known: dict[int, Any] = {}
+
+        def moved(number: int, saved: Any) -> Any:
+            if number in known:
+                return known[number]
+            vector = vectors.get(number)
+            return saved if vector is None else Dual(saved, vector, level)
+
+        for step in self.steps:
+            if step.body is not None:
+                if step.options.function.opaque:
+                    raise opaque_error(step.options.function, step.calls)
+                parts = [moved(part.number, part.primal) if type(part) is Held else part for part in step.body]
+                known[step.number] = parts[0] if step.options.outputs == 0 else List(parts)
+                continue
+            operands = list(step.operands)
+            for k, n in step.refs:
+                operands[k] = moved(n, operands[k])
+            if step.site.op.name == "part":
+                known[step.number] = operands[0].items[step.options["index"]] if type(operands[0]) is List else operands[0]
+                continue
+            options = {"index": step.options} if type(step.options) is tuple else step.options
+            known[step.number] = apply(run, step.site, tuple(operands), {**options, "inplace": False} if "inplace" in options else options)
+        values = [moved(target[1], target[0]) for target in self.targets]
+        return [primal(v.tangent) if type(v) is Dual else None for v in values]
 
 
 def compute(run: Run, step: Step, operands: list[Any], continues: bool = False) -> Any:

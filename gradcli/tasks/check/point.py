@@ -19,7 +19,7 @@ from ...engine.modules import named_variables
 from ...engine.run import Run
 from ...engine.values import leaves, read
 from ...lang import program
-from ..evaluate import _Answer
+from ..evaluate import _Answer, prepare
 from ..evaluation import Options
 
 FEW = 4  # elements that are looked at one by one; of more, random directions are
@@ -49,12 +49,14 @@ class Program:
 
     def __init__(self, node: program.Program, options: Options) -> None:
         self.node, self.options = node, options
-        self.compiled: Compiled = compile_program(options.settings, node)
+        self.compiled: Compiled = prepare(node, options)
         self.asks_for_nothing = asks_for_nothing(node)
 
     @cached_property
     def keeping(self) -> Compiled:
-        return compile_program(self.options.settings, self.node, keeps_all=True)
+        compiled = compile_program(self.options.settings, self.node, keeps_all=True)
+        compiled.once = self.compiled.once
+        return compiled
 
     def answer(self, run: Run, frame: list[Any], of: Iterable[str] = ()) -> _Answer:
         """What the program answers; about the outputs `of`, if there are any."""
@@ -208,15 +210,6 @@ class Case:
         release(run, frame)
         return total
 
-    @cached_property
-    def joint(self) -> tuple[float, float, float]:
-        """All variables moved at once: the derivative as the gradients have it, the size of what goes into it, and that of
-        forward mode."""
-        sources = self.point.answer.sources
-        chosen = [self.directions(v)[-1] for v in self.gradients if getattr(sources[v], "kind", "") == "var"]
-        ours, sizes = zip(*map(self.along, chosen), strict=True)
-        return sum(ours), sum(sizes), self.tangent({d.variable: d.vector for d in chosen})
-
     # ---- its history again ---------------------------------------------------------------------------------------------
 
     @cached_property
@@ -226,6 +219,17 @@ class Case:
         traced = [v for v in map(read, leaves(answer.targets[self.output])) if type(v) is tuple]
         sources = {n for s in answer.sources.values() if (n := number_of(s)) is not None}
         return History(run, traced, sources)
+
+    def carried(self, direction: Direction) -> float:
+        """The derivative along a direction, in forward mode along that path."""
+        run, answer = self.point.kept
+        source = answer.sources[direction.variable]
+        number, state = number_of(source), primal(read(source))
+        assert number is not None
+        vector = CPU.xp.asarray(direction.vector).astype(state.dtype) if shape_of(state) else type(state)(direction.vector)
+        tangents = iter(self.history.tangents({number: vector}))
+        parts = [next(tangents) if type(read(v)) is tuple else None for v in leaves(answer.targets[self.output])]
+        return float(sum(CPU.xp.sum(t * w) for t, w in zip(parts, self.weights, strict=True) if t is not None))
 
     def replay(self, direction: Direction, h: Any, disturb: Any = None, watch: Any = None) -> Any:
         """The output along that path, where the variable has moved by `h`, which may be complex, along the direction."""

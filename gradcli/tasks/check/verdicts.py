@@ -132,12 +132,9 @@ def _forward(judge: Judge, found: Finding) -> None:
     case, direction = judge.case, judge.direction
     try:
         if case.point.is_long:
-            ours, size, estimate = case.joint
-            if abs(ours - estimate) <= judge.floor(max(size, abs(estimate))):
-                found.ours, found.theirs, found.ulps = ours, estimate, distance(ours, estimate, case.point.eps)
-                found.where = " and all others at once, along a random direction"
-                return
-        estimate = case.tangent({direction.variable: direction.vector})
+            estimate = case.carried(direction)
+        else:
+            estimate = case.tangent({direction.variable: direction.vector})
     except GradcliError as error:
         raise SkippedError(f"{error.diagnostics[0].message}") from None
     judge.compare(found, Estimate(estimate, 0.0), max(judge.size, abs(estimate)))
