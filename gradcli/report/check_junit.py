@@ -53,7 +53,7 @@ def _finding(suite: Element, check: Check, finding: Finding, told: list[Diagnost
     case = _case(suite, check, f"{what}{at} {METHODS[finding.method]}")
     if finding.verdict == "disagree" or (finding.verdict == "inconclusive" and not check.lenient):
         text = next((draw(d) for d in told if d.message.startswith(f"{what}{at} ")), "")
-        _add(case, "failure", finding.reason or found(finding), text)
+        _add(case, "failure", finding.reason or found([finding]), text)
     elif finding.verdict != "agree":
         _add(case, "skipped", finding.reason, "")
 

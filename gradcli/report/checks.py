@@ -40,14 +40,24 @@ def brief(value: float) -> str:
     return number(value, 8) if math.isfinite(value) else number(value)
 
 
-def found(finding: Finding) -> str:
-    """What a method found, in words: `the complex step gives 6, reverse mode 9`."""
-    if finding.method == "taylor":
-        return f"the Taylor remainder with {brief(finding.ours)} is of order {finding.theirs:.2f}"
-    name = {"against": "the file gives", "sympy": "SymPy says", "differences": "differences give"}.get(
-        finding.method, f"{METHODS[finding.method]} gives"
-    )
-    return f"{name} {brief(finding.theirs)}, reverse mode {brief(finding.ours)}"
+def found(findings: Sequence[Finding]) -> str:
+    """What methods found, in words: `reverse mode gives 9; forward mode and the complex step 6`."""
+    ours = dict.fromkeys(brief(f.ours) + _at(f) for f in findings)
+    said: dict[str, list[str]] = {}
+    for f in findings:
+        if f.method == "taylor":
+            said.setdefault(f"of order {f.theirs:.2f}", []).append("the Taylor remainder is")
+        else:
+            said.setdefault(brief(f.theirs), []).append("the file" if f.method == "against" else METHODS[f.method])
+    return "; ".join([f"reverse mode gives {' or '.join(ours)}", *(f"{_listed(names)} {value}" for value, names in said.items())])
+
+
+def _at(finding: Finding) -> str:
+    return f" at {finding.where}" if finding.where.startswith("[") else finding.where
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def problems(check: Check) -> Iterator[Diagnostic]:
@@ -82,7 +92,7 @@ def _problem(check: Check, first: Finding, all_of_it: list[Finding]) -> Diagnost
     at = f" at point {first.point}" if first.point else ""
     if first.verdict == "inconclusive":
         return Diagnostic("E604", f"{what}{at} can't be told: {first.reason}", first.span)
-    said = "; ".join(f"{found(f)}{_element(f)}" for f in all_of_it)
+    said = found(all_of_it)
     if first.method == "against":
         return Diagnostic("E603", f"{what}{at} isn't what was given: {said}", first.span, first.reason)
     blamed = next((b for b in check.blamed if b.output == first.output), None)
@@ -90,10 +100,6 @@ def _problem(check: Check, first: Finding, all_of_it: list[Finding]) -> Diagnost
     if blamed is None:
         return Diagnostic("E602", message, first.span, first.reason)
     return Diagnostic("E602", message, blamed.span, accused(blamed), calls=blamed.calls)
-
-
-def _element(finding: Finding) -> str:
-    return f" (at {finding.where})" if finding.where.startswith("[") else finding.where
 
 
 def accused(blamed: Blame) -> str:

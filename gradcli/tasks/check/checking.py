@@ -13,8 +13,9 @@ from ...engine.history import ValueTrace
 from ..evaluate import verify_inputs
 from ..evaluation import Options
 from ..programs import parse_program, read_source
-from . import against
+from . import against, second
 from .blame import blame, wrong_steps
+from .domains import random_points
 from .kinks import kinks
 from .path import Conditions
 from .point import Case, Point, Program, quiet
@@ -66,6 +67,8 @@ def check(node: program.Program, inputs: Mapping[str, Any], options: CheckOption
         found.expectations = point.run.expectations
         for case in point.cases:
             _check_case(case, options, found, 0)
+        if options.points:
+            _check_points(point, options, found)
         if options.against is not None:
             spans = {finding.output: finding.span for finding in found.findings}
             for finding in against.compare(point, options.against, options):
@@ -80,6 +83,22 @@ def check(node: program.Program, inputs: Mapping[str, Any], options: CheckOption
             raise
         found.diagnostics += error.diagnostics
     return found
+
+
+def _check_points(declared: Point, options: CheckOptions, found: Check) -> None:
+    """The same at random points of the domains."""
+    for number, values in enumerate(random_points(declared, options.points), 1):
+        if not values:
+            found.notes.append("no random points: no variable has a domain; declare one with `var x = 0.5 in (0.0, 1.0)`")
+            return
+        found.points.append(values)
+        try:
+            point = Point(declared.program, {**declared.inputs, **values})
+            for case in point.cases:
+                _check_case(case, options, found, number)
+            point.release()
+        except GradcliError as error:
+            found.notes.append(f"at point {number} the program fails: {error.diagnostics[0].message}")
 
 
 def differentiated(node: program.Program) -> list[tuple[str, str]]:
@@ -103,10 +122,25 @@ def _check_case(case: Case, options: CheckOptions, found: Check, number: int) ->
             _explain(case, judges, rows, found)
         findings = [_worst([row[method] for row in rows]) for method in rows[0]] if rows else []
         _confirm_forward(findings)
+        if options.order == 2:
+            findings += _second(case, variable, judges, options, found)
         span = case.history.steps[-1].site.span if case.history.steps else None
         for finding in findings:
             finding.point, finding.span = number, span
         found.findings += findings
+
+
+def _second(case: Case, variable: str, judges: list[Judge], options: CheckOptions, found: Check) -> list[Finding]:
+    """The findings about the second derivatives by a variable."""
+    methods = [method for method in options.methods if method in second.METHODS]
+    with quiet():
+        judges = [second.SecondJudge(judge) for judge in judges]
+    rows = [{method: judge.finding(method) for method in methods} for judge in judges]
+    if any(f.verdict == DISAGREE for row in rows for f in row.values()) and not found.blamed:
+        with quiet():
+            doubts = second.wrong_derivatives(case, variable)
+        found.blamed += [blame(case.output, doubt) for doubt in doubts[:1]]
+    return [_worst([row[method] for row in rows]) for method in methods] if rows else []
 
 
 def _confirm_forward(findings: list[Finding]) -> None:

@@ -117,7 +117,7 @@ class Case:
         run, answer = self.point.run, self.point.answer
         names = list(answer.sources)
         with quiet():
-            seeds = [(p, _seed(p, w)) for p, w in zip(self.parts, self.weights, strict=True) if type(p) is tuple]
+            seeds = [(p, seed_of(p, w)) for p, w in zip(self.parts, self.weights, strict=True) if type(p) is tuple]
             found = gradients(run, seeds, list(answer.sources.values()), recorded=False)
         return {
             name: g
@@ -241,7 +241,8 @@ class Case:
         return self.total(parts)
 
 
-def _seed(value: Any, weight: Any) -> Any:
+def seed_of(value: Any, weight: Any) -> Any:
+    """A weight of a value as its cotangent: of its dtype."""
     inner = primal(value)
     if shape_of(inner):
         return CPU.xp.asarray(weight).astype(inner.dtype)

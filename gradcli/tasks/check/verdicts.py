@@ -48,7 +48,7 @@ class Judge:
             return found
         try:
             with quiet():
-                _METHODS[method](self, found)
+                self.apply(method, found)
         except SkippedError as reason:
             found.verdict, found.reason, found.theirs = SKIPPED, str(reason), math.nan
         except NotAnalyticError as error:
@@ -58,6 +58,10 @@ class Judge:
             found.verdict, found.theirs = INCONCLUSIVE, math.nan
             found.reason = f"the program can't be run there: {error.diagnostics[0].message}"
         return found
+
+    def apply(self, method: str, found: Finding) -> None:
+        """Asks the method."""
+        _METHODS[method](self, found)
 
     # ---- comparing ---------------------------------------------------------------------------------------------------
 
