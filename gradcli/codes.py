@@ -1,13 +1,15 @@
 """Every diagnostic code and reason code, with what it means and what to do: what `gradcli explain` prints.
 
 Examples that are programs really produce their code, and those that begin with `$` are commands that do (tests run both).
-Those of the language (E1, E2, E401, E402) stand in lang/codes.py.
+Those of the language (E1, E2, E401, E402) stand in lang/codes.py, those of `check` (from E602 on) in
+check_codes.py.
 
 E0 the command line · E1 syntax · E2 names and structure · E3 run time · E4 limits · E5 device · E6 expectations and checks · E9 a bug.
 """
 
 from __future__ import annotations
 
+from .check_codes import CODES as _CHECKS
 from .lang.codes import CODES as _LANGUAGE
 from .lang.codes import Code as Code
 
@@ -272,24 +274,6 @@ _OTHER = {
         "The message shows both sides. `within (rtol = …, atol = …)` states another tolerance.",
         "expect 1.0 + 1.0 == 3.0",
     ),
-    "E602": Code(
-        "a gradient is wrong",
-        "`check` compared the gradient of reverse mode with what other methods say, and they don't agree. Where the rule of an\n"
-        "operation is wrong, the message names the first one, with what the rule gives and what the operation itself says.",
-        "Correct the `backward` of the function that is named. If all rules are said to be right, this is a bug: please report it.",
-        "$ gradcli check -e 'fn f(x) { return x**2 } backward (dy) { return 3 * x * dy }; var x = 2.0; y = f(x)'",
-    ),
-    "E603": Code(
-        "a gradient isn't what was given",
-        "`check --against FILE` compared the gradient with the one in the file, and they differ by more than rounding errors.",
-        "The message names the element that is worst. --rtol and --atol allow a distance.",
-    ),
-    "E604": Code(
-        "whether a gradient is right can't be told",
-        "Under `check --inconclusive fail` a method that can't say anything counts as failed; the message says why it can't.",
-        "Check at another point (--set, --points), or leave the method out (--methods).",
-        "$ gradcli check -e 'var x = 0.0; y = abs(x)' --inconclusive fail",
-    ),
     "E900": Code(
         "a bug in gradcli",
         "Something happened that should not have: this is our mistake, not yours.",
@@ -407,5 +391,7 @@ _REASONS = {
     ),
 }
 
-CODES: dict[str, Code] = dict(sorted({**_COMMAND_LINE, **_LANGUAGE, **_RUN_TIME, **_LIMITS, **_OTHER}.items())) | _REASONS
+CODES: dict[str, Code] = (
+    dict(sorted({**_COMMAND_LINE, **_LANGUAGE, **_CHECKS, **_RUN_TIME, **_LIMITS, **_OTHER}.items())) | _REASONS
+)
 REASONS: frozenset[str] = frozenset(_REASONS)

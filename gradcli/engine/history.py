@@ -164,7 +164,6 @@ class History:
                 watch(step, y, operands)
         return [moved(target[1], target[0]) for target in self.targets]
 
-
     def tangents(self, vectors: Mapping[int, Any]) -> list[Any]:
         """The tangents of the targets where sources move along these vectors, by the rules of forward mode; None for what
         doesn't move. Raises GradcliError where an operation has none."""
@@ -192,7 +191,9 @@ class History:
                 known[step.number] = operands[0].items[step.options["index"]] if type(operands[0]) is List else operands[0]
                 continue
             options = {"index": step.options} if type(step.options) is tuple else step.options
-            known[step.number] = apply(run, step.site, tuple(operands), {**options, "inplace": False} if "inplace" in options else options)
+            known[step.number] = apply(
+                run, step.site, tuple(operands), {**options, "inplace": False} if "inplace" in options else options
+            )
         values = [moved(target[1], target[0]) for target in self.targets]
         return [primal(v.tangent) if type(v) is Dual else None for v in values]
 
@@ -245,7 +246,9 @@ def rounding(seed: int) -> Callable[[Any], Any]:
     def disturb(value: Any) -> Any:
         if type(value) is list:
             return [disturb(part) for part in value]
-        kind = getattr(getattr(value, "dtype", None), "kind", "f" if type(value) is float else "c" if type(value) is complex else "")
+        kind = getattr(
+            getattr(value, "dtype", None), "kind", "f" if type(value) is float else "c" if type(value) is complex else ""
+        )
         if kind not in ("f", "c"):
             return value
         shape = shape_of(value)

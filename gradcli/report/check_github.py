@@ -18,7 +18,9 @@ def render(checks: Sequence[Check], style: Style) -> str:
     for check in checks:
         lines += [_annotation(check.file, problem) for problem in problems(check)]
         for kink in check.kinks:
-            message = f"{label(kink.output, kink.variable)} has a kink here: {kink.left:.6g} to the left, {kink.right:.6g} to the right"
+            message = (
+                f"{label(kink.output, kink.variable)} has a kink here: {kink.left:.6g} to the left, {kink.right:.6g} to the right"
+            )
             place = f"file={_property(kink.span.source.name)},line={kink.span.line},col={kink.span.column}"
             lines.append(f"::notice {place},title=kink of {_property(kink.operation)}::{_text(message)}")
     return "\n".join([*lines, summary(checks)]) + "\n"

@@ -31,7 +31,9 @@ def render(checks: Sequence[Check], style: Style) -> str:
     driver = {
         "name": "gradcli",
         "version": __version__,
-        "rules": [{"id": rule, "shortDescription": {"text": _RULES.get(rule, f"`gradcli explain {rule}` tells.")}} for rule in rules],
+        "rules": [
+            {"id": rule, "shortDescription": {"text": _RULES.get(rule, f"`gradcli explain {rule}` tells.")}} for rule in rules
+        ],
     }
     log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": results}]}
     return json.dumps(log, ensure_ascii=False, indent=1) + "\n"

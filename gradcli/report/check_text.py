@@ -63,7 +63,9 @@ def _table(check: Check, style: Style) -> Iterator[str]:
     for line, verdict in zip(lines, verdicts, strict=True):
         cells = [line[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True))]
         if style.color:
-            cells[2:] = [f"{_COLORS[v]}{c}{_OFF}" if v else c for c, v in zip(cells[2:], verdict or [""] * len(methods), strict=True)]
+            cells[2:] = [
+                f"{_COLORS[v]}{c}{_OFF}" if v else c for c, v in zip(cells[2:], verdict or [""] * len(methods), strict=True)
+            ]
         yield ("  " + "  ".join(cells)).rstrip()
 
 
@@ -72,7 +74,13 @@ def _cell(finding: Finding) -> str:
     if finding.verdict == "skipped":
         return mark
     if finding.method == "taylor":
-        return f"{mark} {finding.theirs:.2f}" if math.isfinite(finding.theirs) else f"{mark} exact" if math.isinf(finding.theirs) else mark
+        return (
+            f"{mark} {finding.theirs:.2f}"
+            if math.isfinite(finding.theirs)
+            else f"{mark} exact"
+            if math.isinf(finding.theirs)
+            else mark
+        )
     if not math.isfinite(finding.theirs):
         return mark
     size = max(abs(finding.ours), abs(finding.theirs))
@@ -92,7 +100,8 @@ def _remarks(check: Check) -> Iterator[str]:
     yield from check.notes
     for kink in check.kinks:
         sides = f"{brief(kink.left)} to the left, {brief(kink.right)} to the right"
-        yield f"kink of `{kink.operation}` in line {kink.span.line} (at {kink.operand}): {label(kink.output, kink.variable)} is {sides}"
+        place = f"kink of `{kink.operation}` in line {kink.span.line} (at {kink.operand})"
+        yield f"{place}: {label(kink.output, kink.variable)} is {sides}"
     for branch in check.path.branches:
         times = _times(branch.held, branch.failed)
         flips = ", ".join(f"{name} moves by {d:.3g}" for name, d in branch.distance.items())

@@ -31,7 +31,9 @@ def label(output: str, variable: str, order: int = 1) -> str:
 
 def summary(checks: Sequence[Check]) -> str:
     """The last line: `12 passed, 0 failed, 1 skipped`."""
-    passed, failed, skipped = (sum(counts) for counts in zip(*(check.counts() for check in checks), strict=True)) if checks else (0, 0, 0)
+    passed, failed, skipped = (
+        (sum(counts) for counts in zip(*(check.counts() for check in checks), strict=True)) if checks else (0, 0, 0)
+    )
     return f"{passed} passed, {failed} failed, {skipped} skipped"
 
 
@@ -106,4 +108,5 @@ def accused(blamed: Blame) -> str:
     """What is wrong with an operation's rule."""
     times = f"{blamed.factor:.10g} times" if math.isfinite(blamed.factor) else "something for"
     ours, theirs = brief(blamed.ours), brief(blamed.theirs)
-    return f"the rule of `{blamed.operation}` gives {times} what the operation itself says: {ours} for {theirs}, at {blamed.operands}"
+    said = f"the rule of `{blamed.operation}` gives {times} what the operation itself says"
+    return f"{said}: {ours} for {theirs}, at {blamed.operands}"

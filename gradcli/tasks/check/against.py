@@ -77,7 +77,11 @@ def _read_csv(path: str, program: str) -> dict[str, Any]:
     rows = csv.DictReader(read_text(path).splitlines(), skipinitialspace=True)
     header = [name.strip() for name in rows.fieldnames or ()]
     if not {"wrt", "value"} <= set(header):
-        fail(f"{path}:1", "the header needs `wrt` and `value`", "write `output,wrt,index,value`; `output` and `index` may be left out")
+        fail(
+            f"{path}:1",
+            "the header needs `wrt` and `value`",
+            "write `output,wrt,index,value`; `output` and `index` may be left out",
+        )
     rows.fieldnames = header
     elements: dict[str, dict[tuple[int, ...], Any]] = {}
     digits = 0
@@ -127,7 +131,12 @@ def _matched(
     outputs = dict.fromkeys(output for output, _ in ours)
     spelled: dict[str, tuple[str, str]] = {}
     for output, variable in ours:
-        for name in (f"gradients.{output}.{variable}", f"{output}/{variable}", f"{output}.{variable}", f"{program}:{output}/{variable}"):
+        for name in (
+            f"gradients.{output}.{variable}",
+            f"{output}/{variable}",
+            f"{output}.{variable}",
+            f"{program}:{output}/{variable}",
+        ):
             spelled[name] = output, variable
         if len(outputs) == 1:
             spelled.setdefault(variable, (output, variable))
@@ -157,7 +166,9 @@ def _compare(output: str, variable: str, ours: Any, given: Any, options: CheckOp
     if ours is None or given is None:
         if (ours is None) != (given is None):
             found.verdict = DISAGREE
-            found.reason = "there is no gradient; 0 and none aren't the same" if ours is None else "the file says that there is none"
+            found.reason = (
+                "there is no gradient; 0 and none aren't the same" if ours is None else "the file says that there is none"
+            )
             found.ours = found.theirs = float("nan")
         return found
     precision = "float64"

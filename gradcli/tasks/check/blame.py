@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ...diagnostics import GradcliError
 from ...engine.apply import apply
-from ...engine.backends import CPU, is_inexact, shape_of
+from ...engine.backends import CPU, is_complex, is_inexact, shape_of
 from ...engine.continuation import NotAnalyticError
 from ...engine.history import History, Step, compute
 from ...engine.own_rules import Held
@@ -78,12 +78,12 @@ def _test(run: Run, step: Step) -> Doubt | None:
     options = {"index": step.options} if type(step.options) is tuple else step.options
     random = CPU.xp.random.default_rng(step.number)
     operands = [_filled(v) for v in step.operands]
-    real = not any(type(v) is complex or getattr(getattr(v, "dtype", None), "kind", "") == "c" for v in operands)
+    y = compute(run, step, operands)
+    real = not any(map(is_complex, [*operands, *(y if type(y) is list else [y])]))
     for k in site.operands:
         if not is_inexact(operands[k]):
             continue
         tangent = _random_like(random, operands[k])
-        y = compute(run, step, operands)
         cotangent = [_random_like(random, part) for part in y] if type(y) is list else _random_like(random, y)
         ours = _pulled(run, step, operands, options, k, cotangent, tangent)
 
@@ -112,7 +112,7 @@ def _random_like(random: Any, value: Any) -> Any:
         return None
     shape = shape_of(value)
     numbers = random.uniform(0.5, 1.5, shape) * random.choice([-1.0, 1.0], shape)
-    if getattr(value, "dtype", None) is not None and value.dtype.kind == "c" or type(value) is complex:
+    if (getattr(value, "dtype", None) is not None and value.dtype.kind == "c") or type(value) is complex:
         numbers = numbers + 1j * random.uniform(0.5, 1.5, shape)
         return numbers if shape else complex(numbers)
     return numbers.astype(value.dtype) if shape else type(value)(numbers)
@@ -153,7 +153,7 @@ def _slope(function: Callable[[Any], Any], at: Any, real: bool) -> tuple[float, 
         try:
             value = complex(function(TINY_STEP * 1j))
         except (NotAnalyticError, GradcliError, TypeError):
-            value = complex(math.nan)
+            value = complex(math.nan, math.nan)
         slope = value.imag / TINY_STEP
         if math.isfinite(slope):
             return slope, 0.0
@@ -192,9 +192,7 @@ def _differ(ours: float, theirs: float, error: float) -> bool:
 def _test_call(history: History, step: Step) -> Doubt | None:
     """The rule of a function against its body, along the path that the body took."""
     run, body = history.run, step.body or []
-    parts: list[Traced] = [
-        (part.primal, part.number, step.segment.holder(part.number)) for part in body if type(part) is Held
-    ]
+    parts: list[Traced] = [(part.primal, part.number, step.segment.holder(part.number)) for part in body if type(part) is Held]
     at = (step.number - step.segment.first) * STRIDE
     in0, in1 = step.segment.records[at + 1 : at + 3]
     numbers = inputs_of(in0, in1)
@@ -220,7 +218,9 @@ def _test_call(history: History, step: Step) -> Doubt | None:
         return None
     name = step.site.op.name
     surrogate = ""
-    if abs(ruled(1024.0) - 1024.0 * ours) > WRONG * abs(1024.0 * ours) or abs(ruled(2.0**-10) * 1024.0 - ours) > WRONG * abs(ours):
+    if abs(ruled(1024.0) - 1024.0 * ours) > WRONG * abs(1024.0 * ours) or abs(ruled(2.0**-10) * 1024.0 - ours) > WRONG * abs(
+        ours
+    ):
         surrogate = f"the rule of `{name}` isn't linear in what comes back, so it is no derivative"
     elif theirs == 0.0 and (not inner.steps or any(s.site.op.name in FLAT for s in inner.steps)):
         surrogate = f"`{name}` is flat wherever it is smooth, and its rule says otherwise on purpose"

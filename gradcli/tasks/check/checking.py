@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any
 
 from ...diagnostics import GradcliError, Source
-from ...lang import program
 from ...engine.history import ValueTrace
+from ...lang import program
 from ..evaluate import verify_inputs
 from ..evaluation import Options
 from ..programs import parse_program, read_source

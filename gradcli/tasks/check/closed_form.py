@@ -46,7 +46,7 @@ def second(case: Case, direction: Direction) -> float:
     if direction.variable in forms.earlier:
         raise SkippedError("the variable has had several states")
     if not shape_of(vector):
-        return float(evaluate(derivative(slopes, symbols), forms.point, DIGITS)) * vector * vector
+        return float(evaluate(derivative(slopes, symbols), forms.point, DIGITS)) * float(vector) ** 2
     moved = [k for k, v in enumerate(vector.flat) if v]
     if len(moved) > MANY_SYMBOLS // 8:
         raise SkippedError(f"{len(moved)} elements are too many for second derivatives of a closed form")

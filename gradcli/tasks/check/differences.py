@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import pairwise
 from typing import NamedTuple
 
 SHRINK = 4.0
@@ -131,10 +132,10 @@ def remainder(samples: Samples, derivative: float) -> Remainder:
     if not left:
         return Remainder(math.nan, math.inf)
     room = min((r + noise) / h for h, r, noise in left)
-    clear = [(h, r) for h, r, noise in left if r >= CLEAR * noise]
+    clear = [(h, r) for h, r, noise in left if r >= CLEAR * noise and r > 0]
     if not clear:
         return Remainder(math.inf, room)
-    orders = [math.log(r / s) / math.log(h / k) for (h, r), (k, s) in zip(clear, clear[1:], strict=False)]
+    orders = [math.log(r / s) / math.log(h / k) for (h, r), (k, s) in pairwise(clear)]
     is_linear = len(orders) > 1 and all(0.9 < order < 1.1 for order in orders[-2:])
     while len(orders) > 1 and not is_linear and orders[-1] < 1.7 and orders[-2] > orders[-1]:
         orders.pop()  # rounding errors that are larger than the last place of the output

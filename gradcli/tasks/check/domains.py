@@ -26,7 +26,9 @@ def random_points(point: Point, n: int) -> Iterator[dict[str, Any]]:
     for node in declarations(program.node.body):
         variable = point.run.declared.get(node.slot.name)
         if node.kind == "var" and node.domain is not None and variable is not None and is_inexact(variable.state):
-            low, high = (float(primal(read(compile_expression(compiler, e)(point.frame)))) for e in (node.domain.low, node.domain.high))
+            low, high = (
+                float(primal(read(compile_expression(compiler, e)(point.frame)))) for e in (node.domain.low, node.domain.high)
+            )
             if not low < high:
                 message = f"the domain of `{node.slot.name}` has no points: ({show(low)}, {show(high)})"
                 raise GradcliError(Diagnostic("E005", message, node.domain.span))

@@ -8,6 +8,7 @@ what `where` takes, or a branch.
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from typing import Any
 
 from ...diagnostics import GradcliError
@@ -61,10 +62,8 @@ def _settled(slope: Estimate) -> float:
 def _operands(judge: Judge, h: float) -> dict[int, list[Any]]:
     """The operands of every step where the variable has moved by `h`; of those that can be reached."""
     found: dict[int, list[Any]] = {}
-    try:
+    with suppress(GradcliError):  # beyond the edge of a domain: what came before it was seen
         judge.case.replay(judge.direction, h, watch=lambda step, y, operands: found.update({step.number: operands}))
-    except GradcliError:
-        pass  # beyond the edge of a domain: what came before it was seen
     return found
 
 

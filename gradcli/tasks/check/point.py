@@ -89,7 +89,8 @@ class Point:
     @property
     def is_long(self) -> bool:
         """Whether the program takes so long that it isn't run for each of its variables."""
-        return self.kept[0].trace.work > LONG  # type: ignore[attr-defined]
+        trace = self.kept[0].trace
+        return isinstance(trace, ValueTrace) and trace.work > LONG
 
     def release(self) -> None:
         release(self.run, self.frame)
@@ -107,7 +108,11 @@ class Case:
         random = xp.random.default_rng(len(self.parts))
         single = len(self.parts) == 1 and not shape_of(primal(self.parts[0]))
         self.weights = [
-            1.0 if single else random.uniform(0.5, 1.5, shape) if (shape := shape_of(primal(p))) else float(random.uniform(0.5, 1.5))
+            1.0
+            if single
+            else random.uniform(0.5, 1.5, shape)
+            if (shape := shape_of(primal(p)))
+            else float(random.uniform(0.5, 1.5))
             for p in self.parts
         ]
 
@@ -200,7 +205,9 @@ class Case:
         perturb(run, direction, not point.program.asks_for_nothing)
         frame = execute(point.program.compiled, run)
         total = 0.0
-        for part, weight in zip(leaves(point.program.answer(run, frame, point.answer.targets).targets[self.output]), self.weights, strict=True):
+        for part, weight in zip(
+            leaves(point.program.answer(run, frame, point.answer.targets).targets[self.output]), self.weights, strict=True
+        ):
             value = read(part)
             if run.trace.level:
                 value = lowered(value, run.trace.level)
@@ -222,7 +229,7 @@ class Case:
 
     def carried(self, direction: Direction) -> float:
         """The derivative along a direction, in forward mode along that path."""
-        run, answer = self.point.kept
+        _, answer = self.point.kept
         source = answer.sources[direction.variable]
         number, state = number_of(source), primal(read(source))
         assert number is not None
@@ -233,7 +240,7 @@ class Case:
 
     def replay(self, direction: Direction, h: Any, disturb: Any = None, watch: Any = None) -> Any:
         """The output along that path, where the variable has moved by `h`, which may be complex, along the direction."""
-        run, answer = self.point.kept
+        _, answer = self.point.kept
         number = number_of(answer.sources[direction.variable])
         assert number is not None
         values = iter(self.history.values({number: h * direction.vector}, disturb, watch))

@@ -32,7 +32,7 @@ class CheckOptions:
     against     a file of gradients to compare with, too
     """
 
-    run: Options = Options()
+    run: Options = field(default_factory=Options)
     methods: tuple[str, ...] = tuple(METHODS)
     points: int = 0
     order: int = 1
