@@ -65,6 +65,12 @@ class ValueTrace(KeepingTrace):
         self.updated.add(number)
 
 
+class Exactly(NamedTuple):
+    """A value to be taken as it is, where adding a difference would round."""
+
+    value: Any
+
+
 class Step(NamedTuple):
     """A record that depends on a source: `refs` are its operands that do, by position, with the numbers that they have.
 
@@ -133,7 +139,7 @@ class History:
         disturb: Callable[[Any], Any] | None = None,
         watch: Callable[[Step, Any, list[Any]], None] | None = None,
     ) -> list[Any]:
-        """The targets where each source in `shifts` is moved by so much, which may be complex.
+        """The targets where each source in `shifts` is moved by so much, which may be complex, or is `Exactly` a value.
 
         `disturb` is applied to each result; `watch` sees each step with its result and operands. Raises GradcliError where
         an operation can't be done there, or has no continuation to complex numbers.
@@ -145,7 +151,7 @@ class History:
             if number in known:
                 return known[number]
             shift = shifts.get(number)
-            return saved if shift is None else saved + shift
+            return saved if shift is None else shift.value if type(shift) is Exactly else saved + shift
 
         for step in self.steps:
             if step.body is not None:

@@ -36,7 +36,6 @@ def _suite(root: Element, check: Check) -> None:
             _add(case, "error", diagnostic.message, draw(diagnostic))
     for expectation in check.expectations:
         case = _case(suite, check, f"expect in line {expectation.line}")
-        case.set("line", str(expectation.line))
         if expectation.diagnostic:
             _add(case, "failure", expectation.message, draw(expectation.diagnostic))
     for finding in check.findings:
@@ -59,7 +58,7 @@ def _finding(suite: Element, check: Check, finding: Finding, told: list[Diagnost
 
 
 def _case(suite: Element, check: Check, name: str) -> Element:
-    return SubElement(suite, "testcase", classname=_printable(check.file), name=_printable(name), file=_printable(check.file))
+    return SubElement(suite, "testcase", classname=_printable(check.file), name=_printable(name))
 
 
 def _add(case: Element, tag: str, message: str, text: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from ...diagnostics import GradcliError, Source
 from ...engine.history import ValueTrace
+from ...engine.values import Variable
 from ...lang import program
 from ..evaluate import verify_inputs
 from ..evaluation import Options
@@ -114,7 +115,9 @@ def _check_case(case: Case, options: CheckOptions, found: Check, number: int) ->
     held = _held(case)
     for variable in case.gradients:
         judges = [Judge(case, direction, options) for direction in case.directions(variable)]
-        if held or (case.point.is_long and not case.history.own_rules):  # whose bodies needn't be what the rules are of
+        settable = type(case.point.answer.sources[variable]) is Variable  # from outside, for another run
+        # The body of a function with a rule of its own needn't be what the rule is of: only the program as a whole tells.
+        if held or not settable or (case.point.is_long and not case.history.own_rules):
             for judge in judges:
                 judge.use_trace()
         rows = [{method: judge.finding(method) for method in options.methods} for judge in judges]

@@ -139,4 +139,4 @@ def remainder(samples: Samples, derivative: float) -> Remainder:
     is_linear = len(orders) > 1 and all(0.9 < order < 1.1 for order in orders[-2:])
     while len(orders) > 1 and not is_linear and orders[-1] < 1.7 and orders[-2] > orders[-1]:
         orders.pop()  # rounding errors that are larger than the last place of the output
-    return Remainder(orders[-1] if orders else math.nan, room, is_linear)
+    return Remainder(orders[-1] if orders else math.inf, room, is_linear)

@@ -12,7 +12,7 @@ from ...engine.backends import CPU, count, is_inexact, shape_of
 from ...engine.boxes import primal
 from ...engine.continuation import NotAnalyticError
 from ...engine.derivatives import number_of
-from ...engine.history import COMPARISONS, History, Step, ValueTrace, compute
+from ...engine.history import COMPARISONS, Exactly, History, Step, ValueTrace, compute
 from ...engine.tape import STRIDE, Traced
 from ...engine.values import read
 from ...engine.windows import inputs_of
@@ -89,10 +89,14 @@ class Conditions:
             return {}
         return {k: (a - b) / (2 * h) for k, a, b in zip(keys, up, down, strict=True)}
 
-    def holds(self, variable: str, shift: float) -> bool:
-        """Whether every condition is decided as it was where a variable has moved."""
+    def holds(self, variable: str, value: float) -> bool:
+        """Whether every condition is decided as it was where a variable has another value."""
+        number = self.numbers[variable]
+        trace = self.run.trace
+        assert isinstance(trace, ValueTrace)
+        was = primal(read(self.answer.sources[variable]))
         try:
-            values = self.history.values({self.numbers[variable]: shift})
+            values = self.history.values({number: value - was if number in trace.updated else Exactly(value)})
         except GradcliError:
             return False
         known = {t[1]: v for t, v in zip(self.history.targets, values, strict=True)}
@@ -137,7 +141,7 @@ class Conditions:
             for name in scalars:
                 value = primal(read(self.answer.sources[name]))
                 slopes = [d[name] for d in nearest.values() if name in d and d[name] < math.inf]
-                if type(value) is float and math.isfinite(value) and slopes and self.holds(name, 0.0):
+                if type(value) is float and math.isfinite(value) and slopes and self.holds(name, value):
                     low, low_in = self._end(name, value, -1, min(slopes))
                     high, high_in = self._end(name, value, 1, min(slopes))
                     found.valid[name] = low, low_in, high, high_in
@@ -146,13 +150,10 @@ class Conditions:
     def _end(self, name: str, value: float, side: int, guess: float) -> tuple[float, bool]:
         """Where the path ends on one side of a value, and whether it still holds there; an infinity where it doesn't."""
 
-        def holds(x: float) -> bool:
-            return self.holds(name, x - value)
-
         good, step = value, max(guess * 0.999, math.ulp(value))
         while True:
             bad = value + side * step
-            if not holds(bad):
+            if not self.holds(name, bad):
                 break
             good = bad
             step = step * 1.002 if step < guess else step * 2
@@ -162,7 +163,7 @@ class Conditions:
             middle = (good + bad) / 2
             if middle in (good, bad):
                 break
-            if holds(middle):
+            if self.holds(name, middle):
                 good = middle
             else:
                 bad = middle
