@@ -111,7 +111,7 @@ class History:
             if reached.isdisjoint(inputs):
                 continue
             reached.add(number)
-            if number in moving or number not in trace.active:
+            if number not in trace.active:
                 if number in trace.paused or site.op.name in _CUTS:
                     self.cut = self.cut or site
                 if site.op.name in COMPARISONS and not moving.isdisjoint(inputs):
@@ -165,6 +165,8 @@ class History:
                 y = compute(self.run, step, operands, continues)
                 if disturb is not None:
                     y = disturb(y)
+            if step.number in shifts:  # an intermediate value that is a source, too
+                y = y + shifts[step.number]
             known[step.number] = y
             if watch is not None:
                 watch(step, y, operands)
