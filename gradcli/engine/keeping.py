@@ -63,6 +63,11 @@ class KeepingTrace(Trace):
         self.conditions.append((condition, span))
         return None
 
+    def left(self, number: int, value: Any, span: Span, how: str) -> None:
+        """Notes that a history ends: the value became the state of a variable."""
+        if type(value) is tuple:
+            self.states.setdefault(number, []).append((value, span, how))
+
     def _resume(self) -> None:
         pass  # a pause doesn't stop this trace
 
