@@ -67,7 +67,7 @@ def _apply_at(run: Run, site: Site, values: list[Any], options: Mapping[str, Any
         return push(run, site, values, options, level)
     active = tuple([k for k, v in enumerate(values) if level_of(v) == level])
     below = [v[0] if k in active else v for k, v in enumerate(values)]
-    options = options if not boxed[2].trace.keeps_all else _without_writing(options)
+    options = options if boxed[2].trace.room <= 0 else _without_writing(options)
     y = apply(run, site, tuple(below), options)
     return _record(boxed[2].trace, site, values, below, options, y.items if type(y) is List else y, active)
 

@@ -40,8 +40,8 @@ def write(run: Run, site: Site, array: Any, origin: Any, index: tuple[Any, ...],
     x = primal(value)
     if Lanes in (type(array), type(x)) or (run.group is not None and Lanes in map(type, index)):
         return _write_lanes(run, site, array, origin, index, value, alone)
-    keeps_all = run.trace.keeps_all  # the array as it was, too
-    owned = alone and array.base is None and getattr(array.flags, "writeable", True) and not keeps_all
+    keeps = run.trace.room > 0  # the array as it was, too
+    owned = alone and array.base is None and getattr(array.flags, "writeable", True) and not keeps
     if not (type(x) in (float, int, bool, complex) or hasattr(x, "dtype")):
         run.fail("E301", f"an element of an array can't be {describe(x)}", site.span, help="arrays hold numbers only")
     kind = dtype_name(x)
@@ -72,7 +72,7 @@ def write(run: Run, site: Site, array: Any, origin: Any, index: tuple[Any, ...],
         return y
     inputs = [(None, *origin) if k == 0 else value for k in active]
     kept = Blank(y.shape, y.dtype)
-    saved = (array, x) if keeps_all else (kept, blank(x))
+    saved = (array, x) if keeps else (kept, blank(x))
     return run.trace.record(site.on(active), inputs, saved, index, kept, y)
 
 
