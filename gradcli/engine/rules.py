@@ -16,6 +16,7 @@ from ..ops import OPS
 from ..ops.formula import Formula
 from .apply import apply
 from .backends import Backend, dtype_name, shape_of
+from .by_rows import varies
 from .formulas import array_function, per_op, tangent_product
 from .lanes import Group, Lanes, with_rows
 from .run import Run
@@ -126,7 +127,8 @@ class RowLanguage(Language):
         if op.elementwise:
             arrays = [v if own else with_rows(v, group) for v, own in zip(arrays, laned, strict=True)]
             return Value(Lanes(array_function(run.backend, op)(*arrays), group), self)
-        if op.rows is None or op.compute is None or op.signature.variadic or len(operands) < len(op.signature.operands):
+        whole = len(operands) == len(op.signature.operands) and not op.signature.variadic
+        if op.rows is None or op.compute is None or not whole or varies(options or {}):
             return super().call(name, arguments, options)
         given = {p.name: p.default for p in op.signature.options if not p.required}
         if options:
