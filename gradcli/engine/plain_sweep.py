@@ -338,25 +338,6 @@ class Sweep(LaneSweep):
                 self.owned.add(n)
 
 
-def is_scalar_step(record: list[Any]) -> bool:
-    """Whether a record is an elementwise operation on floats."""
-    site, y = record[0], record[-1]
-    return type(y) is float and (site.scalar or (site.narrow and not site.takes_complex))
-
-
-def plain_step(run: Run, segment: Segment, wanted: set[int]) -> dict[int, float]:
-    """The cotangents of what the one record of a segment, of floats, is computed from, where its own is 1."""
-    site, in0, in1, a, b, y = segment.records
-    pull = site.pull or _scalar_pull(run.backend, site, False)
-    c = pull(1.0, y, a, b) if site.narrow else pull(1.0, y, *a)
-    numbers = inputs_of(in0, in1)
-    found: dict[int, float] = {}
-    for n, share in zip(numbers, c if len(numbers) > 1 else (c,), strict=True):
-        if n in wanted:
-            found[n] = found.get(n, 0.0) + share
-    return found
-
-
 def _scalar_pull(backend: Backend, site: Site, repairs: bool) -> Any:
     """The pullback of a site on floats; the one without repairs is kept there."""
     if site.takes_complex:

@@ -58,12 +58,6 @@ class RecordedSweep(Sweep):
                 else:
                     self.structural(site, operands, b, numbers, g, y, number, segment)
 
-    def step(self, segment: Segment, g: Any) -> dict[int, Any]:
-        """The cotangents of what the one record of a segment, of floats, is computed from."""
-        site, in0, in1, a, b, y = segment.records
-        self._through_scalar(site, (a, b) if site.narrow else a, inputs_of(in0, in1), g, y, segment.first, segment)
-        return self.cotangents
-
     def _through_scalar(
         self, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, y: float, number: int, segment: Segment
     ) -> None:
