@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NoReturn
 from weakref import WeakValueDictionary
 
@@ -45,6 +46,17 @@ class _Session(threading.local):
 
 
 session = _Session()
+
+
+@contextmanager
+def in_the_engine() -> Iterator[None]:
+    """Floating-point errors are values; errors come without the frames of the engine, but with what a registered function
+    raised."""
+    try:
+        with ieee():
+            yield
+    except GradcliError as error:
+        raise GradcliError(*error.diagnostics) from getattr(error.__context__, "__cause__", None)
 
 
 def fail(code: str, message: str, help: str = "") -> NoReturn:
@@ -99,7 +111,8 @@ class Array:
     def __getitem__(self, index: Any) -> Any:
         items = index if isinstance(index, tuple) else (index,)
         plain = tuple([i if isinstance(i, slice) or i is ... else _plain(i) for i in items])
-        return outward(read_index(session.run, Site(OPS["getitem"], NOWHERE), self._box, plain))
+        with in_the_engine():
+            return outward(read_index(session.run, Site(OPS["getitem"], NOWHERE), self._box, plain))
 
     def __len__(self) -> int:
         if not self.shape:
@@ -325,7 +338,7 @@ def call(op: Op, arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
     if op.name in FAST and op.differentiable and not options and _are_traced_floats(operands):
         site = _sites.get(op) or _sites.setdefault(op, Site(op, NOWHERE))
         return outward(call_on_scalars(run, site, *map(read, operands)))
-    with ieee():
+    with in_the_engine():
         return outward(call_op(run, op, operands, {name: inward(value) for name, value in options.items()}, NOWHERE))
 
 
