@@ -387,7 +387,7 @@ def test_errors_come_without_the_frames_of_the_engine_but_with_what_a_function_r
         _ = W @ W
     assert len(caught.traceback) <= 5
     assert caught.value.__suppress_context__
-    gradcli.register("failing", "x", "Fails.", lambda x: {}[x], partials=[lambda m, y, x: 1.0])
+    gradcli.register("failing", "x", "Fails.", lambda x: {}["table"], partials=[lambda m, y, x: 1.0])
     try:
         with pytest.raises(gradcli.GradcliError, match="`failing` failed: KeyError") as caught:
             gnp.failing(1.0)
