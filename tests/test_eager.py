@@ -180,6 +180,7 @@ def test_a_variable_keeps_its_kind() -> None:
     w += 1
     w *= [1.0, 2.0]
     w /= 2.0
+    w **= 2
     w -= w
     assert held is w
     assert w.value.tolist() == [0.0, 0.0]
