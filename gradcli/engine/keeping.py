@@ -116,6 +116,7 @@ def _is_finite(value: Any) -> bool:
     """Whether all of a number or array is finite; squares that overflow don't count."""
     if not is_inexact(value):
         return True
+    value = getattr(value, "array", value)  # of rows
     finite = value - value == 0
     return bool(finite.all()) if hasattr(finite, "all") else bool(finite)
 
