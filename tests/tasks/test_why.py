@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
 
+import gradcli
 from gradcli.codes import CODES, REASONS
 from gradcli.diagnostics import GradcliError, Source
 from gradcli.tasks.evaluation import Options
 from gradcli.tasks.explanations import Explanation
 from gradcli.tasks.programs import parse_program
 from gradcli.tasks.why import explain
+
+from ..engine.random_programs import RELAXED, Program, points, programs
 
 
 def explanations(source: str, steps: int = 20, inputs: dict[str, Any] | None = None, **options: Any) -> list[Explanation]:
@@ -223,3 +228,35 @@ def test_an_element_that_there_is_not(wrt: str) -> None:
     with pytest.raises(GradcliError) as raised:
         explanations("var x = [1.0, 2.0]\nl = [x]\ny = sum(x)", wrt=(wrt,))
     assert [d.code for d in raised.value.diagnostics] == ["E003"]
+
+
+# ---- rows ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [("sin(a) * w", ""), ("relu(-a * w)", "dead_relu"), ("detach(w) * a", "detached"), ("sqrt(a * (w - w))", "infinite_slope")],
+)
+def test_values_are_followed_through_rows(body: str, reason: str) -> None:
+    told = one(f"var w = 0.5\nfn f(a) = {body}\ny = sum(vmap(f)([1.0, 2.0]))", of=("y",))
+    assert (told.reason, [s.span and s.span.line for s in told.steps if s.breaks]) == (reason, [2] if reason else [])
+
+
+# ---- nothing else changes --------------------------------------------------------------------------------------------
+
+
+@settings(RELAXED, max_examples=25)
+@given(programs(), points)
+def test_the_gradients_that_are_explained_are_those_of_eval(program: Program, at: tuple[float, Any]) -> None:
+    inputs = {"x": at[0], "v": at[1]}
+    gradients = gradcli.load(source=str(program)).with_options(of=("y",), mode="reverse").run(inputs).gradients["y"]
+    whole = explanations(str(program), of=("y",), inputs=inputs)
+    elements = explanations(str(program), of=("y",), wrt=("v[0]", "v[2]"), inputs=inputs)
+    for told in (*whole, *elements):
+        expected = gradients[told.wrt[0]]
+        if told.wrt not in gradients and expected is not None:
+            expected = expected[int(told.wrt[2])]
+        assert (told.status == "none") == (expected is None)
+        if expected is not None:
+            np.testing.assert_allclose(told.gradient, expected, rtol=1e-9, atol=1e-300)
+        assert told.status == "connected" or told.reason
