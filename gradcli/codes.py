@@ -1,13 +1,15 @@
 """Every diagnostic code and reason code, with what it means and what to do: what `gradcli explain` prints.
 
 Examples that are programs really produce their code, and those that begin with `$` are commands that do (tests run both).
-Those of the language (E1, E2, E401, E402) stand in lang/codes.py.
+Those of the language (E1, E2, E401, E402) stand in lang/codes.py, those of `check` (from E602 on) in
+check_codes.py.
 
-E0 the command line · E1 syntax · E2 names and structure · E3 run time · E4 limits · E5 device · E6 expectations · E9 a bug.
+E0 the command line · E1 syntax · E2 names and structure · E3 run time · E4 limits · E5 device · E6 expectations and checks · E9 a bug.
 """
 
 from __future__ import annotations
 
+from .check_codes import CODES as _CHECKS
 from .lang.codes import CODES as _LANGUAGE
 from .lang.codes import Code as Code
 from .reason_codes import REASONS as _REASONS
@@ -336,5 +338,7 @@ _OTHER = {
     ),
 }
 
-CODES: dict[str, Code] = dict(sorted({**_COMMAND_LINE, **_LANGUAGE, **_RUN_TIME, **_LIMITS, **_OTHER}.items())) | _REASONS
+CODES: dict[str, Code] = (
+    dict(sorted({**_COMMAND_LINE, **_LANGUAGE, **_CHECKS, **_RUN_TIME, **_LIMITS, **_OTHER}.items())) | _REASONS
+)
 REASONS: frozenset[str] = frozenset(_REASONS)

@@ -20,19 +20,21 @@ LAW: dict[str, set[str]] = {
     "diagnostics": set(),
     "frozen": set(),
     "collector": set(),
-    "codes": {"lang.codes", "reason_codes"},
+    "codes": {"lang.codes", "check_codes", "reason_codes"},
+    "check_codes": {"lang.codes"},
     "reason_codes": {"lang.codes"},
     "ops": set(),
     "lang": {"ops"},
     "engine": {"lang.program", "ops"},
     "tasks": {"engine", "lang", "ops"},
-    "report": {"tasks.evaluation", "tasks.explanations"},
+    "report": {"tasks.evaluation", "tasks.explanations", "tasks.check.results", ""},
     "cli": {"tasks", "report", "ops", "codes", ""},
     "api": {"tasks", "lang.program", "ops.registry"},
     "eager": {"engine", "ops"},
     "numpy": {"eager", "ops"},
     "extension": {"ops", "lang.expressions", "lang.lexer"},
     "__main__": {"cli"},
+    "pytest_plugin": {"tasks", "report"},
     "": {"api", "eager", "extension", "tasks", "diagnostics"},  # the front door
 }
 
@@ -47,6 +49,7 @@ DOORS: dict[str, set[str]] = {
     "sympy": {"engine"},
     "lark": {"lang"},
     "typer": {"cli"},
+    "pytest": {"pytest_plugin"},
 }
 
 MAX_LINES = 400

@@ -107,8 +107,8 @@ def attach(run: Run, value: Any, req: Any, span: Span, name: str = "") -> Any:
     variable.grad = run.backend.xp.zeros(state.shape, state.dtype) if shape_of(state) else type(state)(0)
     variable.attach(run)
     run.attached[variable.number] = variable
-    if isinstance(run.trace, KeepingTrace) and type(value) is tuple:
-        run.trace.states.setdefault(variable.number, []).append((value, span, "attach"))  # its history ends here
+    if isinstance(run.trace, KeepingTrace):
+        run.trace.left(variable.number, value, span, "attach")
     return variable
 
 

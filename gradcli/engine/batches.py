@@ -36,7 +36,8 @@ def batch_jacobian(run: Run, site: Site, operands: list[Any], options: dict[str,
         note_unconnected(run, target, operands[1], site.span, window)
         return None
     filled = [zeros_like(run, source) if row is None else row for row in rows]
-    warn_of_mixing(run, site, primal(target), filled, pull)
+    # Duals take no plain sweep.
+    warn_of_mixing(run, site, primal(target), filled, lambda seed: pull(seed, recorded=run.level > 0))
     return joined_rows(run, site, filled, shape, inner)
 
 

@@ -305,9 +305,8 @@ def _set_state(run: Run, variable: Variable, new: Any, index: Any, node: program
     note(run, variable)
     variable.state = new
     variable.attach(run)
-    if isinstance(run.trace, KeepingTrace) and type(traced) is tuple:
-        # The state's history ends here; this policy keeps it, so that `reasons.py` can say so.
-        run.trace.states.setdefault(variable.number, []).append((traced, node.span, "update"))
+    if isinstance(run.trace, KeepingTrace):
+        run.trace.left(variable.number, traced, node.span, "update")
 
 
 def _plain_state(run: Run, value: Any, node: program.Update) -> Any:

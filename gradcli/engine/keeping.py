@@ -63,6 +63,11 @@ class KeepingTrace(Trace):
         self.conditions.append((condition, span))
         return None
 
+    def left(self, number: int, value: Any, span: Span, how: str) -> None:
+        """Notes that a history ends: the value became the state of a variable."""
+        if type(value) is tuple:
+            self.states.setdefault(number, []).append((value, span, how))
+
     def _resume(self) -> None:
         pass  # a pause doesn't stop this trace
 
@@ -116,7 +121,7 @@ def _is_finite(value: Any) -> bool:
     """Whether all of a number or array is finite; squares that overflow don't count."""
     if not is_inexact(value):
         return True
-    value = getattr(value, "array", value)  # of rows
+    value = getattr(value, "array", value)  # of lanes
     finite = value - value == 0
     return bool(finite.all()) if hasattr(finite, "all") else bool(finite)
 

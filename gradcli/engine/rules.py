@@ -126,7 +126,7 @@ class RowLanguage(Language):
         if op.elementwise:
             arrays = [v if own else with_rows(v, group) for v, own in zip(arrays, laned, strict=True)]
             return Value(Lanes(array_function(run.backend, op)(*arrays), group), self)
-        if op.rows is None or op.signature.variadic or len(operands) < len(op.signature.operands):
+        if op.rows is None or op.compute is None or op.signature.variadic or len(operands) < len(op.signature.operands):
             return super().call(name, arguments, options)
         given = {p.name: p.default for p in op.signature.options if not p.required}
         if options:

@@ -67,7 +67,7 @@ def _push(run: Run, record: Record, along: list[Any]) -> Any:
         return _on_lanes(run, record, pairs)
     if type(y) is float and not site.takes_complex and all(type(t) is float for _, t in pairs):
         return scalar_push(op, tuple([k for k, _ in pairs]))(y, *operands, *[t for _, t in pairs])
-    total = None
+    total: Any = None
     for k, t in pairs:
         share = array_push(run.backend, op, k)(t, y, *operands)
         total = share if total is None else total + share
@@ -79,7 +79,7 @@ def _on_lanes(run: Run, record: Record, pairs: list[tuple[int, Any]]) -> Lanes:
     xp, group, y = run.backend.xp, run.group, record.y
     assert group is not None
     result, *operands = [with_rows(v, group) for v in (y, *record.operands)]
-    total = None
+    total: Any = None
     for k, t in pairs:
         share = array_push(run.backend, record.site.op, k)(with_rows(t, group), result, *operands)
         total = share if total is None else total + share

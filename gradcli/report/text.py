@@ -46,14 +46,14 @@ def _rows(evaluation: Evaluation) -> Iterator[tuple[str, Any]]:
     for output in dict.fromkeys([*evaluation.outputs, *(output for table in tables for output in table)]):
         if output in evaluation.outputs:
             yield output, evaluation.outputs[output]
-        of = _operand(output)
+        of = operand(output)
         total = f"Σ{of}" if output in evaluation.summed else of
         gradients, jacobians, hessians = (table.get(output, {}) for table in tables)
         for name, value in gradients.items():
-            yield f"∂{total}/∂{_operand(name)}", value
+            yield f"∂{total}/∂{operand(name)}", value
         for name, value in jacobians.items():
             if total != of or name not in gradients:  # the Jacobian of a scalar is its gradient
-                yield f"∂{of}/∂{_operand(name)}", value
+                yield f"∂{of}/∂{operand(name)}", value
         for name, value in hessians.items():
             yield f"∂²{total}/{_by_two(name, hessians)}", value
 
@@ -63,11 +63,11 @@ def _by_two(name: str, names: Container[str]) -> str:
     for comma in re.finditer(",", name):
         first, second = name[: comma.start()], name[comma.end() :]
         if first in names and second in names:
-            return f"∂{_operand(first)}∂{_operand(second)}"
-    return f"∂{_operand(name)}²"
+            return f"∂{operand(first)}∂{operand(second)}"
+    return f"∂{operand(name)}²"
 
 
-def _operand(name: str) -> str:
+def operand(name: str) -> str:
     """A name, or the text of an expression in parentheses."""
     return name if re.fullmatch(r"[\w.]+(\[[^\]]*\][\w.]*)*", name) else f"({name})"
 
