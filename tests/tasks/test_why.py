@@ -125,6 +125,11 @@ def test_what_else_the_program_asked_for_is_left_out() -> None:
     assert [(e.of, e.wrt, e.status) for e in found] == [("z", "v", "connected")]
 
 
+def test_what_is_explained_anyway_is_told_once() -> None:
+    told = one("var x = 2.0\ny = detach(x) * 2\ng = grad(y, x)\noutput y", of=("y",))
+    assert (told.of, told.reason, told.asked) == ("y", "detached", None)
+
+
 def test_a_replaced_variable_and_the_value_that_has_its_name() -> None:
     found = explanations("var x = 2.0\nx = x + 1\ny = x**2", of=("y",), wrt=("x",))
     assert [(e.reason, e.gradient, e.origin and e.origin.line) for e in found] == [("replaced", None, 1), ("", 6.0, 2)]
