@@ -246,6 +246,9 @@ class _Why:
                 if found is not None:
                     return self._rewritten(number, "zero", *found)
                 mask = None if walked.masks is None else walked.masks.get(at)
+                moving = walked.dead.get((edge.record, at))
+                if moving is not None and (mask is None or shape_of(mask) == moving.shape):
+                    mask = moving != 0 if mask is None else mask & (moving != 0)
                 return Verdict(number, "zero", zero_reason(self.run, record, at, edge, mask), edge.record)
             at = edge.record
         span = self.ancestry.record(at).site.span if at >= 0 else None

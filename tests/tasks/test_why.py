@@ -192,6 +192,11 @@ def test_a_long_chain_shows_its_ends_and_the_place_at_fault(fault: str, steps: i
     assert len(told.steps) <= 2 * steps + 2
 
 
+def test_what_is_said_of_an_array_is_said_of_the_elements_that_count() -> None:
+    told = one("var x = [1.0, -2.0, -5.0, 7.0]\na = relu(x)\ny = a[1] + a[2]")
+    assert (told.reason, told.message) == ("dead_relu", "`relu` is 0 at values from -5.0 to -2.0, and flat there")
+
+
 def test_a_gradient_of_a_gradient_has_the_operations_of_the_first() -> None:
     steps = chain("var x = 2.0\ng = grad(x**3, x)\ny = g * 2", of=("y",))
     assert ("x**3, in the derivative of `**`", 12.0, 2.0) in steps
@@ -215,6 +220,7 @@ def test_arrays_are_shown_in_a_few_numbers() -> None:
         ("var x = [1.0, 2.0, 3.0]\ny = x[0] * x[2]", "y", "x[2]", 1.0, ""),
         ("var x = [1.0, 2.0]\ny = x**2", "y[1]", "x[0]", 0.0, "not_chosen"),
         ("var x = [1.0, 2.0]\ny = x**2", "y[1]", "x[1]", 4.0, ""),
+        ("var x = [1.0, 2.0]\ny = x * [0.0, 1.0]", "y[0]", "x[0]", 0.0, "zero_factor"),
         ("var x = [1.0, 2.0]\ny = max(x) * 2", "y", "x[0]", 0.0, "not_chosen"),
         ("var w = [[1.0, 2.0], [3.0, 4.0]]\ny = w @ [0.0, 1.0]", "y[0]", "w[0, 0]", 0.0, "zero_factor"),
         ("var w = [[1.0, 2.0], [3.0, 4.0]]\ny = w @ [0.0, 1.0]", "y[0]", "w[1, 1]", 0.0, "not_chosen"),
