@@ -15,7 +15,7 @@ from .rules import Value
 from .run import Run
 from .tape import Site
 
-ADD = OPS["add"]
+ADD, SPREAD_ROWS = OPS["add"], OPS["spread_rows"]
 
 
 class LaneSweep:
@@ -48,6 +48,15 @@ class LaneSweep:
                 c = array_pull(self.run.backend, site.op, k, self.repairs, False)(cotangent, result, *arrays)
                 c = sum_to(c, (*shape_of(operands[k]), group.size))
                 self.add(n, self.settled(Lanes(self._typed(c, operands[k]), group), operands[k]))
+
+    def each(self, g: Any, y: Any) -> Any:
+        """The cotangent of a result with rows, where rules gave one for all of them: each row has its own, so that what rows
+        share before it gets them all."""
+        if type(g) is list:
+            return [part if part is None else self.each(part, like) for part, like in zip(g, y, strict=True)]
+        if type(y) is not Lanes or type(primal(g)) is Lanes:
+            return g
+        return apply(self.run, self.site.derived(SPREAD_ROWS), (g,), {"group": y.group})
 
     def settled(self, c: Any, operand: Any) -> Any:
         """A cotangent with rows as its operand takes it: what rows share gets the sum over them. Some rows of the operand's

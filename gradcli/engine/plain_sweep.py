@@ -233,6 +233,7 @@ class Sweep(LaneSweep):
         laned = type(y) is Lanes or Lanes in map(type, (*parts, *operands))
         if laned:
             self.laned = self.risks = True
+            g = self.each(g, y)
             if op.category == "lanes" and type(y) is Lanes:
                 g = self.lift(g, y.group)
         if op is PART:

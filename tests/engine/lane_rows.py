@@ -63,10 +63,18 @@ def second(function: Function, given: list[Any]) -> list[Any]:
     session = Session(*given)
     with ieee():
         first = session.gradients(weighed(session.m, function(session.m, *session.operands)), recorded=True)
-        targets = [weighed(session.m, Value(g, session.m), seed=100 + k).v for k, g in enumerate(first)]
+        owned = [_each(session, Value(g, session.m), v) for g, v in zip(first, given, strict=True)]
+        targets = [weighed(session.m, g, seed=100 + k).v for k, g in enumerate(owned)]
         seeds = [(t, 1.0) for t in targets if type(t) is tuple]  # each by itself: what rows share counts once
         found = sweep(session.run, seeds, {leaf[1] for leaf in session.leaves}, False)
         return [primal(found.get(leaf[1], 0.0)) for leaf in session.leaves]
+
+
+def _each(session: Session, g: Value, value: Any) -> Any:
+    """A gradient that all rows have, for each of them."""
+    if type(value) is not Lanes or type(primal(g.v)) is Lanes:
+        return g
+    return session.m.spread_rows(session.m.broadcast_to(g, shape=value.shape), group=value.group)
 
 
 def push(function: Function, given: list[Any]) -> list[Any]:
