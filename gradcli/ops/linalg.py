@@ -340,8 +340,8 @@ OPS = [
     _product("outer", "a, b", "Every element of a times every element of b.", saves=("a", "b"),
         compute=lambda xp, a, b: xp.outer(xp.asarray(a), xp.asarray(b)), rows=outer_product,
         result_shape=lambda a, b: (math.prod(a), math.prod(b)), vjp=(_outer_back_left, _outer_back_right)),
-    _product("cross", "a, b", "The cross product of vectors of 3 elements along the last axis.", compute=_cross, rows=batched(1, 1),
-        saves=("a", "b"), result_shape=lambda a, b: broadcast_shape("cross", a, b), vjp=(
+    _product("cross", "a, b", "The cross product of vectors of 3 elements along the last axis.", compute=_cross,
+        rows=batched(1, 1), saves=("a", "b"), result_shape=lambda a, b: broadcast_shape("cross", a, b), vjp=(
         lambda m, g, y, a, b: fit(m, m.cross(conj(m, b), g), a),
         lambda m, g, y, a, b: fit(m, m.cross(g, conj(m, a)), b))),
     _product("kron", "a, b", "The Kronecker product: a block b for each element of a.", saves=("a", "b"),

@@ -182,12 +182,12 @@ def _scatter_rows(xp: Any, compute: Any, operands: Any, laned: Any, options: Any
 OPS = [
     _op("sort", "x; axis=-1", "The elements in ascending order.", compute=_sort, rows=along_axis, saves=("x",),
         note="equal elements keep their order", vjp=(_sort_back,), jvp=_sort_forward),
-    _op("argsort", "x; axis=-1", "The positions that sort the elements; equal ones keep their order.", compute=_argsort, rows=along_axis,
-        differentiable=False),
+    _op("argsort", "x; axis=-1", "The positions that sort the elements; equal ones keep their order.", compute=_argsort,
+        rows=along_axis, differentiable=False),
     _op("take", "x, indices; axis=none", "The elements at the indices along an axis; of all in one line without one.",
         compute=_take, rows=_take_rows, saves=("indices",), linear=True, result_shape=_take_shape, vjp=(_take_back, None)),
-    _op("gather", "x, indices; axis=-1", "One element along the axis for each index.", compute=_gather, rows=positive("axis"), saves=("indices",),
-        linear=True, aliases=("take_along_axis",), result_shape=lambda x, indices, axis: indices, vjp=(
+    _op("gather", "x, indices; axis=-1", "One element along the axis for each index.", compute=_gather, rows=positive("axis"),
+        saves=("indices",), linear=True, aliases=("take_along_axis",), result_shape=lambda x, indices, axis: indices, vjp=(
         lambda m, g, y, x, indices, axis: m.ungather(g, indices, axis=axis, shape=x.shape), None)),
     _op("scatter_add", "x, indices, values", "x with the values added at the indices along the first axis.",
         compute=_scatter_add, rows=_scatter_rows, saves=("indices",), linear=True, vjp=(

@@ -238,7 +238,16 @@ def _transform(name: str, summary: str, back: Any) -> Op:
         found = back(m, g, n=_points(name, given, n, axis, norm), axis=axis, norm=TRANSPOSED[norm])
         return _as_real(m, _resized(m, found, given, one_axis(axis, given)), x)
 
-    return _op(name, 'x; n=none, axis=-1, norm="backward"', summary, compute=compute, rows=along_axis, result_shape=shape, linear=True, vjp=(vjp,))
+    return _op(
+        name,
+        'x; n=none, axis=-1, norm="backward"',
+        summary,
+        compute=compute,
+        rows=along_axis,
+        result_shape=shape,
+        linear=True,
+        vjp=(vjp,),
+    )
 
 
 def _resized(m: Any, v: Any, shape: Shape, axis: int) -> Any:
