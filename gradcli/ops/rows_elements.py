@@ -32,7 +32,12 @@ def read_elements(xp: Any, compute: Any, operands: Any, laned: Any, options: Any
     """Of `getitem`."""
     x = operands[0] if laned[0] else xp.broadcast_to(operands[0][..., None], (*operands[0].shape, n))
     index, first = _whole_index(xp, options["index"], x.ndim - 1, n)
-    return xp.moveaxis(x[index], _rank(index) - 1, -1) if first else x[index]
+    y = x[index]
+    if first:
+        return xp.moveaxis(y, _rank(index) - 1, -1)
+    # A view shows what is written to its array in place; but that isn't done to an array that somebody else holds, and a
+    # view does. What is small must not keep what is large.
+    return y.copy() if y.base is not None and 2 * y.size < x.size else y
 
 
 def _rank(index: tuple[Any, ...]) -> int:
