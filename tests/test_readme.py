@@ -42,8 +42,9 @@ def test_console(command: str, output: str, tmp_path: Path) -> None:
     assert done.stdout + done.stderr == output
 
 
-def test_python() -> None:
-    exec(compile("\n".join(blocks("python")[:2]), "README.md", "exec"), {})
+@pytest.mark.parametrize("block", [block for block in blocks("python") if "import gradcli" in block])
+def test_python(block: str) -> None:
+    exec(compile(block, "README.md", "exec"), {})
 
 
 def test_the_guide_to_python() -> None:
