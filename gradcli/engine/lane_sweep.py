@@ -10,7 +10,7 @@ from .apply import apply
 from .backends import is_complex, shape_of, sum_to
 from .boxes import primal
 from .formulas import array_pull
-from .lanes import Group, Lanes, common, deepest, lifted, spread, with_rows
+from .lanes import Group, Lanes, common, deepest, lifted, spread, with_rows, zeros
 from .rules import Value
 from .run import Run
 from .tape import Site
@@ -34,11 +34,14 @@ class LaneSweep:
     add: Callable[..., None]
     _fit: Callable[[Any, Any], Any]
     _typed: Callable[[Any, Any], Any]
+    verify_rule: Callable[[Site, Any, int], None]
 
     def on_lanes(self, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, y: Any) -> None:
         """The same a row at a time."""
         self.risks = self.laned = True
         self.site = site
+        if type(g) is Lanes and g.group is self.within and type(y) is not Lanes and Lanes not in map(type, operands):
+            return self._seeded(site, operands, numbers, g, y)
         group = deepest((g, y, *operands))
         assert group is not None
         cotangent = spread(self.run.backend.xp, g, group).array
@@ -48,6 +51,30 @@ class LaneSweep:
                 c = array_pull(self.run.backend, site.op, k, self.repairs, False)(cotangent, result, *arrays)
                 c = sum_to(c, (*shape_of(operands[k]), group.size))
                 self.add(n, self.settled(Lanes(self._typed(c, operands[k]), group), operands[k]))
+
+    def _seeded(self, site: Site, operands: Any, numbers: tuple[int, ...], g: Lanes, y: Any) -> None:
+        """The same where the rows are those that ask, and share all values: of a sweep from several seeds."""
+        group, cotangents, marked = g.group, self.cotangents, self.marked
+        result, *arrays = [v[..., None] if hasattr(v, "strides") and v.ndim else v for v in (y, *operands)]
+        for k, n in zip(site.operands, numbers, strict=True):
+            if marked is not None and n not in marked:
+                continue
+            operand = operands[k]
+            if site.op.real_only:
+                self.verify_rule(site, operand, n)
+            c = array_pull(self.run.backend, site.op, k, self.repairs, False)(g.array, result, *arrays)
+            own = shape_of(operand)
+            if c.shape[:-1] != own:
+                c = sum_to(c, (*own, group.size))
+            c = self._typed(c, operand) if type(operand) is float or c.dtype is not operand.dtype else c
+            old = cotangents.get(n)
+            if old is None:
+                cotangents[n] = Lanes(c, group)
+            elif type(old) is Lanes and old.group is group:
+                cotangents[n] = Lanes(old.array + c, group)
+                self.owned.discard(n)
+            else:
+                self.add_lanes(n, old, Lanes(c, group))
 
     def settled(self, c: Any, operand: Any) -> Any:
         """A cotangent with rows as its operand takes it: what rows share gets the sum over them. Some rows of the operand's
@@ -90,7 +117,7 @@ class LaneSweep:
         alone = n in self.owned and type(primal(total)) is Lanes and primal(total).group is group
         if not alone:
             dtype = "complex128" if is_complex(inner) else operand.dtype
-            total = Lanes(self.run.backend.xp.zeros((*operand.shape, group.size), dtype), group)
+            total = zeros(self.run.backend.xp, operand.shape, dtype, group)
         c = rule(m, Value(total, m), g, y, x, **options).v
         if alone:
             self.cotangents[n] = c

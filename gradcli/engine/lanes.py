@@ -197,6 +197,17 @@ def spread(xp: Any, value: Any, group: Group) -> Lanes:
     return Lanes(xp.ascontiguousarray(xp.broadcast_to(array, shape)), group)
 
 
+def zeros(xp: Any, shape: tuple[int, ...], dtype: Any, group: Group) -> Lanes:
+    """Zeros a row. Few rows of large values stand one behind another in memory, so that what is next to each other there is
+    long."""
+    size = 1
+    for n in shape:
+        size *= n
+    if size <= group.size:
+        return Lanes(xp.zeros((*shape, group.size), dtype), group)
+    return Lanes(xp.zeros((group.size, *shape), dtype).transpose(*range(1, len(shape) + 1), 0), group)
+
+
 def lifted(xp: Any, value: Any, outer: Group | None) -> Any:
     """Lanes as those of an outer group: each row gets the sum of those that were made of it, 0 where there are none. For
     None the sum of all rows, which is no lane value."""
