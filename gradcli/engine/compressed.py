@@ -15,7 +15,7 @@ from .apply import apply
 from .backends import count, dtype_name, is_complex, is_inexact, shape_of
 from .boxes import primal
 from .derivatives import differentiable, number_of, zeros_like
-from .records import path
+from .records import groups_of, path
 from .reverse import between
 from .run import Run
 from .seeds import Sweeps
@@ -85,12 +85,15 @@ class _Question:
         self.sources = {n: source for n, source in by.items() if n in inputs and (marked is None or n in marked)}
         self.likes = {n: primal(read(source)) for n, source in self.sources.items()}
         self.shape, self.shapes = shape_of(primal(target)), {n: shape_of(like) for n, like in self.likes.items()}
-        self.sweeps = Sweeps(run, target, self.sources, way, self.records, site, since)
+        self.groups = groups_of(self.records)
+        self.sweeps = Sweeps(run, target, self.sources, way, self.records, self.groups, site, since)
         self.height, self.width = count(self.shape), sum(map(count, self.shapes.values()))
 
     def answer(self, mode: str, sparse: bool, symmetric: bool) -> dict[int, Any]:
-        if self.run.rules or not all(is_inexact(like) and not is_complex(like) for like in self.likes.values()):
-            mode, symmetric = "reverse", False  # a rule is for the way back, and needn't be a derivative; i goes with 1
+        real = all(is_inexact(like) and not is_complex(like) for like in self.likes.values())
+        if self.run.rules or self.groups or not real:
+            mode = "reverse"  # a rule is for the way back; i goes with 1; rows may have parted
+        symmetric = symmetric and not self.run.rules  # which needn't be derivatives
         if not (self.shape or sparse or mode == "forward"):  # a gradient
             return dict(zip(self.sources, self.sweeps.gradient(), strict=True))
         found = None

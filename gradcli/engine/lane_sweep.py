@@ -82,8 +82,9 @@ class LaneSweep:
         inner = primal(c)
         if type(inner) is not Lanes:
             return c
-        if type(operand) is not Lanes:
-            return c if inner.group is self.within else self._summed(c, operand)
+        within = self.within
+        if type(operand) is not Lanes or (within is not None and within is not operand.group and within.opened_in(operand.group)):
+            return c if inner.group is within else self._summed(c, operand)
         own = operand.group
         return c if inner.group is own or inner.group.size <= own.size else self.lift(c, own)
 

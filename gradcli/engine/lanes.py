@@ -39,6 +39,15 @@ class Group:
             group = group.parent
         return other is None or group is other
 
+    def opened_in(self, outer: Group) -> bool:
+        """Whether each row of `outer`, or of some of its rows, has become several here: they share its values."""
+        group: Group | None = self
+        several = False
+        while group is not None and group is not outer:
+            several = several or group.each > 0
+            group = group.parent
+        return several and group is outer
+
     def way_to(self, outer: Group) -> Any:
         """For each row here, the row of `outer` that it is; outer is a proper ancestor."""
         way = self._ways.get(outer)

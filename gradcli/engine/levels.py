@@ -129,7 +129,7 @@ class Recording:
         trace = self.trace
         if level_of(target) != trace.level or not is_inexact(primal(target)):
             return [None] * len(self.inputs)
-        recorded = site if self.records or trace.level else None
+        recorded = site if self.records or trace.level or self.run.group is not None else None
         mode = "reverse" if trace.level else mode  # a trace that has been closed
         found = blocks(self.run, target, self.inputs, recorded, trace.main, mode, sparse, symmetric, self.since)
         return [
