@@ -70,6 +70,26 @@ def blocks(
     return [None if n is None else found.get(n) for n in numbers]
 
 
+def batch_rows(
+    run: Run, target: Traced, sources: Sequence[Any], site: Site | None, window: Window | None = None, since: int | None = None
+) -> list[Any]:
+    """By each of the sources the gradients of the elements that the rows of the target have: along a first axis, of the sum of
+    the k-th elements of all rows. None where unconnected."""
+    numbers = [number_of(source) for source in sources]
+    by = {n: source for n, source in zip(numbers, sources, strict=True) if n is not None}
+    if not by:
+        return [None] * len(numbers)
+    question = _Question(run, target, by, site, window or run.trace.main, since)
+    size = count(question.shape[1:])
+    if not question.sources:
+        return [None] * len(numbers)
+    if not question.height:
+        return [run.backend.xp.zeros((size, *question.shapes[n])) if n in question.sources else None for n in numbers]
+    found = question.sweeps.all(True, run.backend.xp.arange(question.height) % size, size)
+    rows = dict(zip(question.sources, found, strict=True))
+    return [None if n is None else rows.get(n) for n in numbers]
+
+
 class _Question:
     """The derivatives of a value by sources. `records` are what lies between, in execution order; `sources` are those that
     the value is connected with, by number, with their `shapes`, and `ends` those that the window watches but didn't make."""
