@@ -40,11 +40,14 @@ class Record(NamedTuple):
 
 def groups_of(records: list[Record]) -> set[Group]:
     """The groups of rows that values of the records have (`lanes.py`)."""
-    found = set()
-    for record in records:
-        if type(record.y) is not float:
-            values = record.y if type(record.y) is list else (record.y,)
-            found.update([v.group for v in (*values, *record.operands) if type(v) is Lanes])
+    found: set[Group] = set()
+    for _, site, _, _, a, b, y in records:
+        if type(y) is float:
+            continue
+        operands = (a, b) if site.narrow else a
+        if Lanes in map(type, operands) or type(y) is Lanes or type(y) is list:
+            values = (*operands, *(y if type(y) is list else (y,)))
+            found.update([v.group for v in values if type(v) is Lanes])
     return found
 
 

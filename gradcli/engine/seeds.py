@@ -86,13 +86,13 @@ class Sweeps:
         within = self.run.group
         if self.groups and (within is None or not all(map(within.within, self.groups))):  # rows that are no lanes' parents
             return 1
-        floats, largest = 0, 1
+        floats, largest = 0, max([count(shape_of(primal(read(v)))) for v in (self.target, *self.sources.values())])
         for record in self.records:
             if type(record.y) is float:
                 floats += 1
             else:
                 largest = max(largest, getattr(record.y, "size", 1))
-        several = min(max(TOGETHER // largest, 1), sweeps)
+        several = min(max(TOGETHER // max(largest, 1), 1), sweeps)
         n = len(self.records)
         alone = sweeps * (FLOAT * floats + ARRAY * (n - floats))
         return several if LANES * n * math.ceil(sweeps / several) < alone else 1
