@@ -23,8 +23,8 @@ The engine, from a program to its gradients: `evaluator` compiles it and runs it
 `statements`, `expressions`, `calls`, `modules`, `indexing`, `declarations`, `tapes` and `outcomes`; `paths` knows what an
 instance of a module will be called. Every operation goes through `apply`; what `scalar_closures` and `fusion` write for
 hot scalar code means the same, with `compound` operations; `inlining` knows the functions that names stand for, and
-`readings` reads calls of these, and of their derivatives, as formulas. `tape` is the trace, `windows` the views of it that tapes are,
-`reverse` the sweep back over it, `forward` what carries tangents along, `rules` and `formulas` the readings of the table's
+`readings` reads calls of these, and of their derivatives, as formulas. `tape` is the trace, `windows` the views of it that
+tapes are, `reverse` the sweep back over it, `forward` what carries tangents along, `rules` and `formulas` the readings of the table's
 derivatives that both use. `derivatives`, `jacobians` and `batches` answer what is asked of values, `transforms` what is asked of
 functions, at the `levels` that they open. A Jacobian takes few sweeps (`compressed`): `sparsity` finds, as `patterns`, which
 elements depend on which, `colouring` which rows or columns one sweep can carry together, and `structures` keeps both;

@@ -47,8 +47,8 @@ def in_blocks(run: Run, n: int, arguments: Pairs, call: Callable[[Group, list[An
             whole[start : start + group.size] = run.backend.xp.moveaxis(part.array, -1, 0) if type(part) is Lanes else part
     else:
         run.changes.pop()
-        rest = iter(stacked)
-        return map_structure(lambda v: next(rest), structure)
+        values = iter(stacked)
+        return map_structure(lambda v: next(values), structure)
     forget(run)
     del run.printed[seen[0] :], run.expectations[seen[1] :], run.diagnostics[seen[2] :]
     return None

@@ -10,7 +10,7 @@ from .apply import apply
 from .backends import is_complex, shape_of, sum_to
 from .boxes import primal
 from .formulas import array_pull, is_bounded
-from .lanes import Group, Lanes, common, deepest, lifted, spread, with_rows
+from .lanes import Group, Lanes, common, deepest, lifted, spread, with_rows, zeros
 from .rules import Value
 from .run import Run
 from .tape import Site
@@ -31,7 +31,6 @@ class LaneSweep:
     marked: set[int] | None
     cotangents: dict[int, Any]
     owned: set[int]
-    verify_rule: Callable[..., None]
     repairs: bool
     risks: bool
     laned: bool
@@ -39,11 +38,14 @@ class LaneSweep:
     add: Callable[..., None]
     _fit: Callable[[Any, Any], Any]
     _typed: Callable[[Any, Any], Any]
+    verify_rule: Callable[[Site, Any, int], None]
 
     def on_lanes(self, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, y: Any, number: int) -> None:
         """The same a row at a time."""
         self.laned = True
         self.site = site
+        if type(g) is Lanes and g.group is self.within and type(y) is not Lanes and Lanes not in map(type, operands):
+            return self._seeded(site, operands, numbers, g, y, number)
         backend, marked = self.run.backend, self.marked
         group = deepest((g, y, *operands))
         assert group is not None
@@ -80,14 +82,40 @@ class LaneSweep:
             return g
         return apply(self.run, self.site.derived(SPREAD_ROWS), (g,), {"group": y.group})
 
+    def _seeded(self, site: Site, operands: Any, numbers: tuple[int, ...], g: Lanes, y: Any, number: int) -> None:
+        """The same where the rows are those that ask, and share all values: of a sweep from several seeds."""
+        group, cotangents, marked = g.group, self.cotangents, self.marked
+        result, *arrays = [v[..., None] if hasattr(v, "strides") and v.ndim else v for v in (y, *operands)]
+        for k, n in zip(site.operands, numbers, strict=True):
+            if marked is not None and n not in marked:
+                continue
+            operand = operands[k]
+            self.risks = self.risks or not is_bounded(site.op, k)
+            if site.op.real_only:
+                self.verify_rule(site, operand, number)
+            c = array_pull(self.run.backend, site.op, k, self.repairs, False)(g.array, result, *arrays)
+            own = shape_of(operand)
+            if c.shape[:-1] != own:
+                c = sum_to(c, (*own, group.size))
+            c = self._typed(c, operand) if type(operand) is float or c.dtype is not operand.dtype else c
+            old = cotangents.get(n)
+            if old is None:
+                cotangents[n] = Lanes(c, group)
+            elif type(old) is Lanes and old.group is group:
+                cotangents[n] = Lanes(old.array + c, group)
+                self.owned.discard(n)
+            else:
+                self.add_lanes(n, old, Lanes(c, group))
+
     def settled(self, c: Any, operand: Any) -> Any:
         """A cotangent with rows as its operand takes it: what rows share gets the sum over them. Some rows of the operand's
         are left as they are, until they meet others."""
         inner = primal(c)
         if type(inner) is not Lanes:
             return c
-        if type(operand) is not Lanes:
-            return c if inner.group is self.within else self._summed(c, operand)
+        within = self.within
+        if type(operand) is not Lanes or (within is not None and within is not operand.group and within.opened_in(operand.group)):
+            return c if inner.group is within else self._summed(c, operand)
         own = operand.group
         return c if inner.group is own or inner.group.size <= own.size else self.lift(c, own)
 
@@ -125,7 +153,7 @@ class LaneSweep:
         alone = n in self.owned and type(primal(total)) is Lanes and primal(total).group is group
         if not alone:
             dtype = "complex128" if is_complex(inner) else operand.dtype
-            total = Lanes(self.run.backend.xp.zeros((*operand.shape, group.size), dtype), group)
+            total = zeros(self.run.backend.xp, operand.shape, dtype, group)
         c = rule(m, Value(total, m), g, y, x, **options).v
         if alone:
             self.cotangents[n] = c

@@ -322,7 +322,9 @@ class Sweep(LaneSweep):
         old = self.cotangents.get(n)
         if old is None:
             self.cotangents[n] = c
-            if fresh and ((type(c) is Lanes and c.array.base is None) or (type(c) is not Lanes and shape_of(c) and c.base is None)):
+            if fresh and (
+                (type(c) is Lanes and c.array.base is None) or (type(c) is not Lanes and shape_of(c) and c.base is None)
+            ):
                 self.owned.add(n)
         elif type(old) is float and type(c) is float:
             self.cotangents[n] = old + c

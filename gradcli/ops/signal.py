@@ -160,7 +160,8 @@ def _vectors(name: str) -> dict[str, Any]:
 
     def rows(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
         """The longer vector times each element of the shorter, moved along."""
-        start, count = _kept(name, *inner_shapes(operands, laned), options["mode"])
+        shape_a, shape_v = inner_shapes(operands, laned)
+        start, count = _kept(name, shape_a, shape_v, options["mode"])
         a, v = beside(operands, laned)
         v = xp.conj(v[::-1]) if name == "correlate" else v
         long, short = (a, v) if len(a) >= len(v) else (v, a)
