@@ -7,7 +7,8 @@ thing, it is taken back, and all rows run together.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from .backends import Backend, count, dtype_name, shape_of
@@ -47,8 +48,7 @@ def in_blocks(run: Run, n: int, arguments: Pairs, call: Callable[[Group, list[An
             whole[start : start + group.size] = run.backend.xp.moveaxis(part.array, -1, 0) if type(part) is Lanes else part
     else:
         run.changes.pop()
-        values = iter(stacked)
-        return map_structure(lambda v: next(values), structure)
+        return map_structure(partial(_taken, iter(stacked)), structure)
     forget(run)
     del run.printed[seen[0] :], run.expectations[seen[1] :], run.diagnostics[seen[2] :]
     return None
@@ -73,3 +73,8 @@ def _fits(stacked: list[Any], parts: list[Any]) -> bool:
     """Whether the values of a block are of the kinds of the first's."""
     kinds = [(shape_of(part), dtype_name(part)) for part in parts]
     return [(whole.shape[1:], dtype_name(whole)) for whole in stacked] == kinds
+
+
+def _taken(values: Iterator[Any], place: Any) -> Any:
+    """The next of the values, whatever stood in their place."""
+    return next(values)
