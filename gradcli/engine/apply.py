@@ -28,7 +28,7 @@ from .values import List, Variable, deeper, describe, read, show_shape
 
 _SCALARS = frozenset((float, int, bool))
 _INTEGERS = frozenset((int, bool))
-_BOXES = frozenset((tuple, Dual))
+_STACKED = frozenset((tuple, Dual, Lanes))  # what only `stack` makes an array of
 LARGE = 2**21  # elements: smaller arrays are made without asking whether there is room
 _NO_OPTIONS: Mapping[str, Any] = {}
 STACK, PART, WHERE = OPS["stack"], OPS["part"], OPS["where"]
@@ -170,7 +170,7 @@ def _operand(run: Run, site: Site, value: Any) -> Any:
 def to_array(run: Run, site: Site, value: List) -> Any:
     """A list of numbers (nested lists: of rows) as an array, by stacking; gradients flow into its elements."""
     items = value.items
-    if _has_traced(items, 0):
+    if _has_boxes(items, 0):
         stack = Site(STACK, site.span, (), site.of)
         return apply(run, stack, tuple([to_array(run, site, i) if type(i) is List else i for i in items]), {"axis": 0})
     return plain_array(run, value, lambda message, help: run.fail("E302", message, site.span, help=help))
@@ -205,11 +205,11 @@ def _nested(value: List, fail: Callable[[str, str], Any]) -> list[Any]:
     return nested
 
 
-def _has_traced(items: list[Any], depth: int) -> bool:
+def _has_boxes(items: list[Any], depth: int) -> bool:
     for item in items:
-        if type(item) in _BOXES or (type(item) is Variable and type(item.box) in _BOXES):
+        if type(item) in _STACKED or (type(item) is Variable and type(item.box) in _STACKED):
             return True
-        if type(item) is List and _has_traced(item.items, deeper(depth)):
+        if type(item) is List and _has_boxes(item.items, deeper(depth)):
             return True
     return False
 

@@ -13,6 +13,7 @@ from ..ops import BUILTINS, registry
 from ..ops.op import BindingError, Op
 from . import builtins, indexing, modules, tapes
 from .apply import apply
+from .choices import deciding
 from .compiler import Closure, Compiler
 from .inlining import known_functions
 from .liveness import Liveness
@@ -269,7 +270,7 @@ def compile_structural(c: Compiler, node: program.Apply, site: Site, operands: l
 
     op = node.op
     c.rules = c.rules or op.reverse_only
-    given = [(name, compile_expression(c, value)) for name, value in node.options]
+    given = [(name, deciding(c, compile_expression(c, value), value.span)) for name, value in node.options]
     parameters = op.signature.operands
     fixed = [_default(parameters[k].default) if operand is None else operand for k, operand in enumerate(operands)]
     if op.engine or op.signature.variadic:

@@ -12,6 +12,7 @@ from .apply import apply, to_array
 from .attached import gradient
 from .backends import CPU, dtype_name, shape_of
 from .by_rows import apart
+from .choices import deciding
 from .compiler import Closure, Compiler
 from .lanes import Lanes
 from .modules import member as instance_member
@@ -40,10 +41,12 @@ def _compile_item(c: Compiler, item: program.IndexItem) -> Closure:
     if isinstance(item, program.EllipsisItem):
         return lambda frame: Ellipsis
     if isinstance(item, program.Slice):
-        bounds = [None if b is None else compile_value(c, b) for b in (item.start, item.stop, item.step)]
         span = item.span
+        parts = (item.start, item.stop, item.step)
+        bounds = [None if b is None else deciding(c, compile_value(c, b), span) for b in parts]
         return lambda frame: slice(*[None if b is None else _bound(frame[0], b(frame), span) for b in bounds])
-    value, span = compile_value(c, item), item.span
+    span = item.span
+    value = deciding(c, compile_value(c, item), span)
 
     def index(frame: list[Any]) -> Any:
         i = value(frame)

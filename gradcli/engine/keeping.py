@@ -29,7 +29,8 @@ class KeepingTrace(Trace):
     """
 
     __slots__ = (
-        "active", "conditions", "declined", "executed", "paused", "room", "segments", "states", "watched_constants", "witnessed",
+        "active", "choices", "conditions", "declined", "executed", "paused", "room", "segments", "states", "watched_constants",
+        "witnessed",
     )  # fmt: skip
     keeps_all = True
 
@@ -42,6 +43,7 @@ class KeepingTrace(Trace):
         self.paused: set[int] = set()
         self.declined: dict[int, tuple[Site, Any]] = {}
         self.segments: list[Segment] = [] if self.segment is None else [self.segment]
+        self.choices: list[tuple[Traced, Span]] = []  # what indices, shapes and counts were decided by, and where
         self.conditions: list[tuple[Traced, Span]] = []  # what conditions were decided by, and where
         self.states: dict[int, list[tuple[Traced, Span, str]]] = {}  # by variable, what its states were made of, where, and how
         self.executed: set[int] = set()  # the statements that were, by identity

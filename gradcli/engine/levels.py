@@ -15,7 +15,7 @@ from ..ops import OPS
 from .backends import is_inexact, is_scalar
 from .boxes import Dual, level_of, lowered, primal
 from .calls import call_value
-from .compressed import Sparse, blocks
+from .compressed import Sparse, batch_rows, blocks
 from .derivatives import merged, ones_like
 from .keeping import KeepingTrace
 from .reverse import sweep, sweep_segment
@@ -135,14 +135,25 @@ class Recording:
         found = sweep(self.run, seeds, wanted, self.records or level > 0, self.trace.main, self.since)
         return [None if i is None or i[1] not in found else self.outside(found[i[1]]) for i in self.inputs]
 
+    def batch_rows(self, target: Any, site: Site) -> list[Any]:
+        """What `batch_rows` gives of the value, by each of the inputs."""
+        trace = self.trace
+        if level_of(target) != trace.level or not is_inexact(primal(target)):
+            return [None] * len(self.inputs)
+        found = batch_rows(self.run, target, self.inputs, self._sweeps_at(site), trace.main, self.since)
+        return [self.outside(rows) for rows in found]
+
+    def _sweeps_at(self, site: Site) -> Site | None:
+        """The site, for sweeps that go through `apply`: what they give may be differentiated again, or has tangents or rows."""
+        return site if self.records or self.trace.level or self.run.group is not None else None
+
     def blocks(self, target: Any, site: Site, mode: str, sparse: bool, symmetric: bool) -> list[Any]:
         """The derivatives of a part of the value by each of the inputs, as `blocks` gives them; None where unconnected."""
         trace = self.trace
         if level_of(target) != trace.level or not is_inexact(primal(target)):
             return [None] * len(self.inputs)
-        recorded = site if self.records or trace.level else None
         mode = "reverse" if trace.level else mode  # a trace that has been closed
-        found = blocks(self.run, target, self.inputs, recorded, trace.main, mode, sparse, symmetric, self.since)
+        found = blocks(self.run, target, self.inputs, self._sweeps_at(site), trace.main, mode, sparse, symmetric, self.since)
         return [
             block._replace(values=self.outside(block.values)) if type(block) is Sparse else self.outside(block) for block in found
         ]

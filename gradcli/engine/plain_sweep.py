@@ -160,7 +160,7 @@ class Sweep(LaneSweep):
     def _elementwise(self, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, y: Any, number: int) -> None:
         backend, marked = self.run.backend, self.marked
         if type(g) is Lanes or type(y) is Lanes:
-            return self.on_lanes(site, operands, numbers, g, y)
+            return self.on_lanes(site, operands, numbers, g, y, number)
         shape = shape_of(g)
         free = number in self.owned  # whether nobody needs `g` any more once the last operand has its share
         for k, n in zip(site.operands, numbers, strict=True):
@@ -233,6 +233,7 @@ class Sweep(LaneSweep):
         laned = type(y) is Lanes or Lanes in map(type, (*parts, *operands))
         if laned:
             self.laned = self.risks = True
+            g = self.each(g, y)
             if op.category == "lanes" and type(y) is Lanes:
                 g = self.lift(g, y.group)
         if op is PART:
@@ -321,7 +322,9 @@ class Sweep(LaneSweep):
         old = self.cotangents.get(n)
         if old is None:
             self.cotangents[n] = c
-            if fresh and shape_of(c) and c.base is None:
+            if fresh and (
+                (type(c) is Lanes and c.array.base is None) or (type(c) is not Lanes and shape_of(c) and c.base is None)
+            ):
                 self.owned.add(n)
         elif type(old) is float and type(c) is float:
             self.cotangents[n] = old + c

@@ -47,7 +47,8 @@ class RecordedSweep(Sweep):
                     continue
                 operands = list((a, b)[: len(site.op.signature.operands)] if site.narrow else a)
                 if site.op.elementwise:
-                    self.laned = self.laned or type(y) is Lanes or type(primal(g)) is Lanes
+                    if type(y) is Lanes:
+                        self.laned, g = True, self.each(g, y)
                     for k, n in zip(site.operands, numbers, strict=True):
                         if type(operands[k]) is not Blank:
                             operands[k] = (operands[k], n, segment.holder(n))

@@ -12,8 +12,8 @@ from typing import Any
 
 from ..ops import OPS
 from .apply import apply
-from .backends import count, is_complex, is_inexact, shape_of
-from .batches import batch_seeds, joined_rows, verify_batch, warn_of_mixing
+from .backends import count, dtype_name, is_complex, is_inexact, shape_of
+from .batches import joined, verify_batch, warn_of_mixing
 from .boxes import primal
 from .calls import call_value
 from .compressed import zero_block
@@ -271,16 +271,17 @@ def _batch_jacobian(
     shape = shape_of(primal(target))
     for source in structure.numbers:
         verify_batch(run, shape, shape_of(primal(source)), site)
-    sweeps = [recording.pull([(target, seed)]) for seed in batch_seeds(run, primal(target))]
     blocks = []
-    for j, source in enumerate(structure.numbers):
+    for j, (source, rows) in enumerate(zip(structure.numbers, recording.batch_rows(target, site), strict=True)):
         if not is_inexact(primal(source)):
             blocks.append(_gradient(run, target, source, None, site))
             continue
-        rows = [zeros_like(run, source) if found[j] is None else found[j] for found in sweeps]
-        if any(found[j] is not None for found in sweeps):
-            warn_of_mixing(run, site, primal(target), rows, lambda seed: recording.pull([(target, seed)])[j])  # noqa: B023
-        blocks.append(joined_rows(run, site, rows, shape, shape_of(primal(source))))
+        inner = shape_of(primal(source))
+        if rows is None:
+            blocks.append(run.backend.xp.zeros(shape + inner[1:], dtype_name(primal(source))))
+            continue
+        warn_of_mixing(run, site, primal(target), rows, lambda seed: recording.pull([(target, seed)])[j])  # noqa: B023
+        blocks.append(joined(run, site, rows, shape, inner))
     recording.finish()
     return structure.of(blocks)
 
