@@ -153,11 +153,13 @@ def _operand(run: Run, site: Site, value: Any) -> Any:
     if kind is Variable:
         return _operand(run, site, value.box)
     if kind is List:
-        return to_array(run, site, value)
-    if kind is complex or hasattr(value, "dtype"):
+        value = to_array(run, site, value)
+        if type(value) is tuple or type(value) is Dual:
+            return value
+    if kind is complex:
         return value
-    if value is None and not site.op.elementwise:
-        return None  # an optional operand that isn't given
+    if hasattr(value, "dtype"):
+        return value.astype("int64") if value.dtype.char == "?" and site.op.counts_bools else value
     what = f"`{site.op.infix}`" if site.op.infix else f"`{site.op.name}`"
     help = "write a number instead" if type(value) in (str, dict) else ""
     if value is None:
@@ -246,9 +248,12 @@ def _elementwise(run: Run, site: Site, primals: list[Any]) -> Any:
     if run.settings.dtype == "float32" and op.integers == "float":
         primals = [run.backend.xp.asarray(p, "float32") if _is_integer(p) else p for p in primals]
     try:
-        return run.backend.settle(array_function(run.backend, op)(*primals))
+        y = run.backend.settle(array_function(run.backend, op)(*primals))
     except TypeError:
         run.fail("E301", f"`{op.infix or op.name}` isn't defined for {' and '.join(map(describe, primals))}", site.span)
+    if shapes and getattr(y, "shape", ()) != shape:  # a formula that chose by a number, and read no array on that side
+        y = run.backend.xp.full(shape, y)
+    return y
 
 
 def _elementwise_on_lanes(run: Run, site: Site, primals: list[Any]) -> Lanes:
@@ -363,11 +368,13 @@ def _compute(run: Run, site: Site, primals: list[Any], options: Mapping[str, Any
     except (ValueError, TypeError, IndexError, OverflowError, ZeroDivisionError) as error:
         message = str(error).partition("\n")[0] or type(error).__name__
         run.fail("E320", f"`{op.name}`: {message}", site.span, _operand_shapes(primals))
-    if type(y) is list:
-        return [run.backend.settle(part) for part in y]
-    if run.settings.dtype == "float32" and op.integers == "float" and op.category != "casting" and dtype_name(y) == "float64":
-        y = y.astype("float32") if all(map(_is_integer, primals)) else y  # as `mean` of ints: floats are the run's
-    return run.backend.settle(y)
+    if run.settings.dtype == "float32" and op.integers == "float" and op.category != "casting" and all(map(_is_integer, primals)):
+        y = [_narrow(part) for part in y] if type(y) is list else _narrow(y)  # as `mean` of ints: floats are the run's
+    return [run.backend.settle(part) for part in y] if type(y) is list else run.backend.settle(y)
+
+
+def _narrow(y: Any) -> Any:
+    return y.astype("float32") if dtype_name(y) == "float64" else y
 
 
 def refuse(run: Run, site: Site, error: OpError) -> NoReturn:

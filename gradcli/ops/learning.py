@@ -195,7 +195,7 @@ OPS = [
         symbolic=lambda s, x: s.Piecewise((x, x > 0), (0, True)), domain=((0.1, INF),), note="derivative 0 at 0",
         forward=lambda m, x: m.maximum(x, 0.0), partials=(lambda m, y, x: m.where(y > 0, 1.0, 0.0),)),
     _op("leaky_relu", "x, slope=0.01", "x where it is positive, slope * x elsewhere.", domain=((-INF, -0.1), REAL),
-        note="derivative slope at 0", forward=lambda m, x, slope: m.where(x > 0, x, slope * x), partials=(
+        note="derivative slope at 0", forward=lambda m, x, slope: m.where(x > 0, 1.0, slope) * x, partials=(
         lambda m, y, x, slope: m.where(x > 0, 1.0, slope),
         lambda m, y, x, slope: m.where(x > 0, 0.0, x))),
     _op("elu", "x, alpha=1.0", "x where it is positive, alpha * (exp(x) - 1) elsewhere.", domain=((-INF, -0.1), REAL),

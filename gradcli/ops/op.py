@@ -70,14 +70,16 @@ class OpError(Exception):
 class Signature:
     """`"x, y=1; axis=none"`: operands (arrays, differentiable) before the `;`, options (static) after it.
 
-    Options that come before the operands stand before a `:` (`"subscripts: *arrays"`). `*xs` is a variadic operand (any
-    number of arrays, or one list of them); a last option `*shape` takes one list or any number of values; options
-    after a bare `*` are by keyword only. Defaults are numbers, `inf`, `none`, `true`, `false` or quoted strings.
+    Options that come before the operands stand before a `:` (`"subscripts: *arrays"`), operands that come after the options
+    after a second `;`. `*xs` is a variadic operand (any number of arrays, or one list of them); a last option `*shape`
+    takes one list or any number of values; options after a bare `*` are by keyword only. Defaults are numbers, `inf`,
+    `none`, `true`, `false` or quoted strings.
     """
 
     def __init__(self, text: str, hint: str = "") -> None:
         leading, _, rest = text.rpartition(":")
-        operands, _, options = rest.partition(";")
+        operands, _, rest = rest.partition(";")
+        options, _, last = rest.partition(";")
         self.text = ", ".join(p.strip() for p in text.replace(";", ",").replace(":", ",").split(",") if p.strip())
         self.hint = hint
         self.leading = [_parameter(p.strip()) for p in leading.split(",") if p.strip()]
@@ -90,6 +92,8 @@ class Signature:
                 self.variadic = part[1:]
             else:
                 self.operands.append(_parameter(part))
+        self._last = len(self.operands)  # where the operands begin that come after the options
+        self.operands += [_parameter(p.strip()) for p in last.split(",") if p.strip()]
         keyword_only = False
         for part in filter(None, (p.strip() for p in options.split(","))):
             if part == "*":
@@ -101,7 +105,8 @@ class Signature:
 
     @property
     def parameters(self) -> list[Parameter]:
-        return [*self.leading, *self.operands, *self.options[len(self.leading) :]]
+        options = self.options[len(self.leading) :]
+        return [*self.leading, *self.operands[: self._last], *options, *self.operands[self._last :]]
 
     def bind(
         self, name: str, positional: int, keywords: Sequence[str]
@@ -243,6 +248,13 @@ class Op:
         """Whether forward mode has no way through: no rule of its own, though there may be one back."""
         forwards = self.elementwise or self.engine or self.linear or self.multilinear or self.jvp is not None
         return self.differentiable and not forwards
+
+    @cached_property
+    def counts_bools(self) -> bool:
+        """Whether bools are 0 and 1 to it: in arithmetic, but not where elements are compared, chosen or moved."""
+        if self.elementwise:
+            return self.integers != "bool"
+        return self.category in ("linear algebra", "signal") or self.name == "scatter_add"
 
     def moves_with(self, k: int) -> bool:
         """Whether a structural op has a derivative by operand `k`: by indices and conditions there is none."""

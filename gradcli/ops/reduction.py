@@ -10,7 +10,7 @@ from typing import Any
 
 from .op import Op, OpError
 from .rows import along_axis, over_axes
-from .rules import Shape, all_axes, by_slope, conj, inverse, kept_shape, one_axis, ratio, real_as, reshaped, spread
+from .rules import Shape, all_axes, by_slope, conj, inverse, kept_shape, number, one_axis, ratio, real_as, reshaped, spread
 
 _OVER = "x; axis=none, keepdims=false"
 
@@ -34,12 +34,14 @@ def _along(name: str) -> Any:
 
 
 def _mean(xp: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+    x = _floats(xp, x)
+    total = x.sum(axis=_axis(axis, x), keepdims=bool(keepdims))  # as the method does, which thinks longer, and warns
+    return total / _count(x.shape, axis)
+
+
+def _floats(xp: Any, x: Any) -> Any:
     x = xp.asarray(x)
-    axes = _axis(axis, x)
-    if not x.size or x.dtype.kind not in "fc":
-        return x.mean(axis=axes, keepdims=bool(keepdims))
-    total = x.sum(axis=axes, keepdims=bool(keepdims))  # which the method does too, after longer thought
-    return total / (x.size // max(total.size, 1))
+    return x if x.dtype.kind in "fc" else x.astype("float64")
 
 
 def _verify_some(name: str, shape: Shape, axis: Any) -> None:
@@ -61,8 +63,14 @@ def _count(shape: Shape, axis: Any) -> int:
 
 def _moment(name: str) -> Any:
     def compute(xp: Any, x: Any, axis: Any, ddof: Any, keepdims: bool) -> Any:
-        x = xp.asarray(x)
-        return getattr(xp, name)(x, axis=_axis(axis, x), ddof=ddof, keepdims=bool(keepdims))
+        x, freedom = _floats(xp, x), max(_count(xp.shape(x), axis) - number(name, ddof, "ddof"), 0)
+        axes = all_axes(axis, x.shape)
+        # From the first element, so that the deviations of a constant are 0, not what is left of rounding.
+        x = x - x[tuple(slice(0, 1) if k in axes else slice(None) for k in range(x.ndim))] if x.size else x
+        x = x - _mean(xp, x, axis, keepdims=True)
+        squares = x * x if x.dtype.kind == "f" else (x * xp.conj(x)).real
+        variance = squares.sum(axis=axes, keepdims=bool(keepdims)) / freedom
+        return xp.sqrt(variance) if name == "std" else variance
 
     return compute
 

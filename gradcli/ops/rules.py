@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from .op import OpError
@@ -30,6 +30,26 @@ def wholes(name: str, value: Any, what: str) -> tuple[int, ...]:
     if hasattr(value, "tolist"):
         value = value.tolist()
     return tuple(whole(name, v, what) for v in value) if isinstance(value, (list, tuple)) else (whole(name, value, what),)
+
+
+def number(name: str, value: Any, what: str) -> Any:
+    """A parameter that must be one real number; it may be an array of rank 0."""
+    if hasattr(value, "item") and not getattr(value, "ndim", 0):
+        value = value.item()
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return value
+    raise OpError(f"`{name}` needs a number for `{what}`, not {_seen(value)}")
+
+
+def _seen(value: Any) -> str:
+    return f"an array of shape {value.shape}" if hasattr(value, "shape") else repr(value)
+
+
+def one_of(name: str, value: Any, what: str, choices: Iterable[str]) -> str:
+    """An option that must be one of a few words."""
+    if isinstance(value, str) and value in choices:
+        return value
+    raise OpError(f"`{name}` has no {what} {value!r}", f"{what}s are " + ", ".join(f'"{known}"' for known in choices))
 
 
 def sizes(name: str, shape: Any) -> Shape:

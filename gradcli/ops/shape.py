@@ -9,7 +9,7 @@ from typing import Any
 
 from .op import Op, OpError
 from .rows import broadcast, positive, rearranged, summed
-from .rules import Shape, all_axes, fit, inverse, one_axis, reshaped, sizes, whole, wholes
+from .rules import Shape, all_axes, fit, inverse, one_axis, one_of, reshaped, sizes, whole, wholes
 
 
 def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
@@ -62,7 +62,10 @@ def _expand_dims(xp: Any, x: Any, axis: Any) -> Any:
 
 def _moveaxis(xp: Any, x: Any, source: Any, destination: Any) -> Any:
     x = xp.asarray(x)
-    return xp.moveaxis(x, all_axes(source, x.shape), all_axes(destination, x.shape))
+    sources, destinations = all_axes(source, x.shape), all_axes(destination, x.shape)
+    if len(sources) != len(destinations):
+        raise OpError(f"`moveaxis` needs one place for each axis, not {list(destinations)} for {list(sources)}")
+    return xp.moveaxis(x, sources, destinations)
 
 
 # ---- joining and cutting ---------------------------------------------------------------------------------------------
@@ -244,24 +247,31 @@ def _pad_sources(n: int, before: int, after: int, mode: str) -> list[int]:
     return [_PAD_MODES[mode](i, n) for i in range(-before, n + after)]
 
 
-def _pad(xp: Any, x: Any, width: Any, mode: Any, value: Any) -> Any:
+def _pad(xp: Any, x: Any, value: Any, width: Any, mode: Any) -> Any:
     x = xp.asarray(x)
     widths = _pad_widths(x.shape, width)
-    if mode == "constant":
+    if one_of("pad", mode, "mode", ("constant", *_PAD_MODES)) == "constant":
+        if getattr(value, "ndim", 0):
+            raise OpError(f"`pad` needs one number for `value`, not an array of shape {value.shape}")
+        value = value.item() if hasattr(value, "item") else value
+        x = x if type(value) is int else x.astype(xp.result_type(x, value))
         return xp.pad(x, widths, constant_values=value) if widths else x
-    if mode not in _PAD_MODES:
-        raise OpError(f"`pad` has no mode {mode!r}", 'modes are "constant", ' + ", ".join(f'"{name}"' for name in _PAD_MODES))
     for axis, (before, after) in enumerate(widths):
         if before or after:
             x = xp.take(x, xp.asarray(_pad_sources(x.shape[axis], before, after, mode)), axis=axis)
     return x
 
 
-def _pad_back(m: Any, g: Any, y: Any, x: Any, width: Any, mode: Any, value: Any) -> Any:
+def _inside(shape: Shape, widths: list[tuple[int, int]]) -> tuple[slice, ...]:
+    """Where in the padded array the elements stand."""
+    return tuple(slice(before, before + n) for (before, _), n in zip(widths, shape, strict=True))
+
+
+def _pad_back(m: Any, g: Any, y: Any, x: Any, value: Any, width: Any, mode: Any) -> Any:
     shape = tuple(x.shape)
     widths = _pad_widths(shape, width)
     if mode == "constant":
-        return m.getitem(g, index=tuple(slice(a, a + n) for (a, _), n in zip(widths, shape, strict=True)))
+        return m.getitem(g, index=_inside(shape, widths))
     for axis, (before, after) in enumerate(widths):
         if before or after:
             whole_shape = (*g.shape[:axis], shape[axis], *g.shape[axis + 1 :])
@@ -269,7 +279,13 @@ def _pad_back(m: Any, g: Any, y: Any, x: Any, width: Any, mode: Any, value: Any)
     return g
 
 
-def _pad_shape(shape: Shape, width: Any, mode: Any, value: Any) -> Shape:
+def _pad_back_value(m: Any, g: Any, y: Any, x: Any, value: Any, width: Any, mode: Any) -> Any:
+    if mode != "constant" or not x.ndim:
+        return m.zeros_like(value)
+    return m.sum(m.setitem(g, 0.0, index=_inside(tuple(x.shape), _pad_widths(tuple(x.shape), width))))
+
+
+def _pad_shape(shape: Shape, value: Shape, width: Any, mode: Any) -> Shape:
     return tuple(a + n + b for (a, b), n in zip(_pad_widths(shape, width), shape, strict=True))
 
 
@@ -381,9 +397,8 @@ OPS = [
         compute=lambda xp, x, reps: xp.tile(x, sizes("tile", reps))),
     _op("repeat", "x; repeats, axis=none", "Each element repeated; all in one line without an axis.",
         compute=_repeat, result_shape=_repeat_shape, vjp=(_repeat_back,)),
-    _op("pad", 'x; width, mode="constant", value=0', "x with a border; modes are constant, edge, reflect, symmetric, wrap.",
-        compute=_pad, result_shape=_pad_shape, vjp=(_pad_back,),
-        jvp=lambda m, t, y, x, width, mode, value: m.pad(t[0], width=width, mode=mode, value=0)),
+    _op("pad", 'x; width, mode="constant"; value=0', "x with a border; modes are constant, edge, reflect, symmetric, wrap.",
+        compute=_pad, result_shape=_pad_shape, vjp=(_pad_back, _pad_back_value)),
 
     # ---- diagonals -------------------------------------------------------------------------------------------------
     _op("diag", "x; k=0", "The diagonal of a matrix, or a matrix with this diagonal.", compute=_diag, aliases=("diagonal",),

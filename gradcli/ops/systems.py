@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -94,7 +95,8 @@ def _system(name: str, solve: Callable[..., Any]) -> Callable[..., Any]:
             return solve(xp, a, xp.broadcast_to(b[:, None], (*shape, 1)), **options)[..., 0]
         if a.ndim == 2 and b.ndim > 2:  # one factorisation for all
             rows = xp.moveaxis(b, -2, 0)
-            return xp.moveaxis(solve(xp, a, rows.reshape(rows.shape[0], -1), **options).reshape(rows.shape), 0, -2)
+            columns = rows.reshape(rows.shape[0], math.prod(rows.shape[1:]))
+            return xp.moveaxis(solve(xp, a, columns, **options).reshape(rows.shape), 0, -2)
         return solve(xp, xp.broadcast_to(a, (*shape[:-2], *a.shape[-2:])), xp.broadcast_to(b, shape), **options)
 
     return compute
