@@ -98,14 +98,15 @@ def _ungather(xp: Any, g: Any, indices: Any, axis: Any, shape: Any) -> Any:
 
 
 def _scatter_add(xp: Any, x: Any, indices: Any, values: Any) -> Any:
-    x, values = xp.asarray(x), values if type(values) in (int, float, complex) else xp.asarray(values)
+    x, values = xp.asarray(x), xp.asarray(values)
     if not x.ndim:
         raise OpError("`scatter_add` needs an array to add to, not a single number")
     indices = _indices(xp, "scatter_add", indices, x.shape[0])
-    target, given = (*indices.shape, *x.shape[1:]), xp.shape(values)
-    if len(given) > len(target) or any(a not in (1, b) for a, b in zip(given[::-1], target[::-1], strict=False)):
-        raise OpError(f"`scatter_add` adds values of shape {target} here, not {given}")
-    total = xp.array(x, dtype=xp.result_type(x, values))
+    target = (*indices.shape, *x.shape[1:])
+    if values.ndim > len(target) or any(a not in (1, b) for a, b in zip(values.shape[::-1], target[::-1], strict=False)):
+        raise OpError(f"`scatter_add` adds values of shape {target} here, not {values.shape}")
+    like = values.dtype if values.ndim else {"b": False, "i": 0, "f": 0.0, "c": 0j}[values.dtype.kind]  # numbers adapt
+    total = xp.array(x, dtype=xp.result_type(x.dtype, like))
     xp.add.at(total, indices, values)
     return total
 
