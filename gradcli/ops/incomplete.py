@@ -279,18 +279,19 @@ def _beta_density_by_x(m: Any, y: Any, i: Any, j: Any, a: Any, b: Any, x: Any) -
 OPS = [
     _op("gammainc", "a, x", "The regularised lower incomplete gamma function, from 0 at x = 0 to 1.",
         symbolic=lambda s, a, x: s.lowergamma(a, x) / s.gamma(a),
-        primitive="scipy.special:gammainc", domain=(POSITIVE, POSITIVE), partials=(
+        kernel=lambda xp, special, a, x: special.gammainc(a, x), domain=(POSITIVE, POSITIVE), ulps=(8, 16, 64), partials=(
         lambda m, y, a, x: m.gammainc_by_a(1.0, a, x),
         lambda m, y, a, x: m.gamma_density(0.0, a, x))),
     _op("betainc", "a, b, x", "The regularised incomplete beta function, from 0 at x = 0 to 1 at x = 1.",
         symbolic=lambda s, a, b, x: s.betainc_regularized(a, b, 0, x),
-        primitive="scipy.special:betainc", domain=(POSITIVE, POSITIVE, (0.0, 1.0)), partials=(
+        kernel=lambda xp, special, a, b, x: special.betainc(a, b, x), domain=(POSITIVE, POSITIVE, (0.0, 1.0)),
+        ulps=(8, 32, 64), partials=(
         lambda m, y, a, b, x: m.betainc_by_ab(1.0, 0.0, a, b, x),
         lambda m, y, a, b, x: m.betainc_by_ab(0.0, 1.0, a, b, x),
         lambda m, y, a, b, x: m.beta_density(0.0, 0.0, a, b, x))),
 
     _op("gammainc_by_a", "n, a, x", "The n-th derivative of gammainc by a.", internal=True, kernel=_gammainc_by_a,
-        domain=((1.0, INF), POSITIVE, POSITIVE), partials=(
+        domain=((1.0, INF), POSITIVE, POSITIVE), ulps=(16, 32, 64), partials=(
         None,
         lambda m, y, n, a, x: m.gammainc_by_a(n + 1.0, a, x),
         lambda m, y, n, a, x: m.gamma_density(n, a, x))),

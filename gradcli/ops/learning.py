@@ -208,7 +208,7 @@ OPS = [
         lambda m, y, x: 0.5 * m.erfc(-ROOT_HALF * x) + x * m.exp(-0.5 * x * x) / ROOT_2PI,)),
     _op("silu", "x", "x * sigmoid(x).", aliases=("swish",), forward=lambda m, x: x * m.sigmoid(x), partials=(_silu_slope,)),
     _op("sigmoid", "x", "1 / (1 + exp(-x)).", aliases=("logistic",),
-        forward=lambda m, x: 1.0 / (1.0 + m.exp(-x)), partials=(lambda m, y, x: y * m.sigmoid(-x),)),
+        forward=lambda m, x: 1.0 / (1.0 + m.exp(-x)), partials=(lambda m, y, x: m.square(0.5 * m.sech(0.5 * x)),)),
     _op("softplus", "x", "log(1 + exp(x)), without overflow.", symbolic=lambda s, x: s.log(1 + s.exp(x)),
         forward=lambda m, x: m.maximum(x, 0.0) + m.log1p(m.exp(-m.abs(x))), partials=(lambda m, y, x: m.sigmoid(x),)),
 

@@ -187,6 +187,8 @@ class Op:
     infix      the operator's sign, if it is one
     internal   not callable by name; exists because derivatives need it
     domain     per operand, the open interval where the function is smooth and tests sample it; () is everywhere
+    ulps       of an elementwise op: how far a value, a first and a second derivative may be off, in units in the last place of
+               the result; or of an operand, where that moves the result more
     note       the convention at kinks and edges, in words
     hint       what to write instead, for calls with too many arguments
     """
@@ -225,6 +227,7 @@ class Op:
         False  # whether the partials hold for real operands only, so that a complex one has no gradient (kernels: no value)
     )
     domain: tuple[tuple[float, float], ...] = ()
+    ulps: tuple[int, int, int] = (4, 8, 16)
     note: str = ""
     hint: str = ""
     aliases: tuple[str, ...] = field(default=())  # NumPy's other spellings, named in did-you-mean messages, not callable

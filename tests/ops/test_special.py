@@ -14,8 +14,8 @@ from gradcli.ops import OPS
 from gradcli.ops.op import Op
 
 from ..engine.programs import failure, value
+from .exact import counterpart, points
 from .special_functions import MP
-from .test_elementwise import counterpart, points
 
 SPECIAL = [op for op in OPS.values() if op.category == "special" and op.name != "quantile_slope"]
 
