@@ -159,12 +159,17 @@ def _operand(run: Run, site: Site, value: Any) -> Any:
     if kind is complex:
         return value
     if hasattr(value, "dtype"):
-        return value.astype("int64") if value.dtype.char == "?" and site.op.counts_bools else value
+        return _counted(value) if value.dtype.char == "?" and site.op.counts_bools else value
     what = f"`{site.op.infix}`" if site.op.infix else f"`{site.op.name}`"
     help = "write a number instead" if type(value) in (str, dict) else ""
     if value is None:
         help = "`none` is the absence of a value; check with `x == none`"
     run.fail("E301", f"{what} doesn't take {describe(value)}", site.span, help=help)
+
+
+def _counted(bools: Any) -> Any:
+    """Bools as the numbers that they are to an op that counts them."""
+    return Lanes(bools.array.astype("int64"), bools.group) if type(bools) is Lanes else bools.astype("int64")
 
 
 def to_array(run: Run, site: Site, value: List) -> Any:

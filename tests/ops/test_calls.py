@@ -52,6 +52,8 @@ def test_bools_are_numbers(op: Any) -> None:
         ("pad([1], [1, 0], \"constant\", 7)", [7, 1], "int64"),
         ("sort(permutation([3.0, 1.0, 2.0]))", [1.0, 2.0, 3.0], "float64"),
         ("linspace(0, 1, 3)", [0.0, 0.5, 1.0], "float64"),
+        ("vmap(fn(x) = cos(x > 0))([1.0, -1.0])", [np.cos(1.0), 1.0], "float64"),
+        ("vmap(fn(x) = elu(x, [1.0, 2.0]))([1.0, 2.0])", [[1.0, 1.0], [2.0, 2.0]], "float64"),
     ],
 )  # fmt: skip
 def test_value(expression: str, expected: Any, dtype: str) -> None:
