@@ -154,22 +154,18 @@ def _operand(run: Run, site: Site, value: Any) -> Any:
         return _operand(run, site, value.box)
     if kind is List:
         value = to_array(run, site, value)
-        if type(value) is tuple or type(value) is Dual:
-            return value
-    if kind is complex:
+        kind = type(value)
+    if kind is complex or kind is tuple or kind is Dual:
         return value
     if hasattr(value, "dtype"):
-        return _counted(value) if value.dtype.char == "?" and site.op.counts_bools else value
+        if value.dtype.char == "?" and site.op.counts_bools:
+            return Lanes(value.array.astype("int64"), value.group) if kind is Lanes else value.astype("int64")
+        return value
     what = f"`{site.op.infix}`" if site.op.infix else f"`{site.op.name}`"
     help = "write a number instead" if type(value) in (str, dict) else ""
     if value is None:
         help = "`none` is the absence of a value; check with `x == none`"
     run.fail("E301", f"{what} doesn't take {describe(value)}", site.span, help=help)
-
-
-def _counted(bools: Any) -> Any:
-    """Bools as the numbers that they are to an op that counts them."""
-    return Lanes(bools.array.astype("int64"), bools.group) if type(bools) is Lanes else bools.astype("int64")
 
 
 def to_array(run: Run, site: Site, value: List) -> Any:
@@ -256,6 +252,8 @@ def _elementwise(run: Run, site: Site, primals: list[Any]) -> Any:
         y = run.backend.settle(array_function(run.backend, op)(*primals))
     except TypeError:
         run.fail("E301", f"`{op.infix or op.name}` isn't defined for {' and '.join(map(describe, primals))}", site.span)
+    if op.forward is not None and op.integers == "float" and _is_integer(y):  # a formula that takes ints as they are
+        y = y.astype(run.settings.dtype)
     if shapes and getattr(y, "shape", ()) != shape:  # a formula that chose by a number, and read no array on that side
         y = run.backend.xp.full(shape, y)
     return y
@@ -373,13 +371,9 @@ def _compute(run: Run, site: Site, primals: list[Any], options: Mapping[str, Any
     except (ValueError, TypeError, IndexError, OverflowError, ZeroDivisionError) as error:
         message = str(error).partition("\n")[0] or type(error).__name__
         run.fail("E320", f"`{op.name}`: {message}", site.span, _operand_shapes(primals))
-    if run.settings.dtype == "float32" and op.integers == "float" and op.category != "casting" and all(map(_is_integer, primals)):
-        y = [_narrow(part) for part in y] if type(y) is list else _narrow(y)  # as `mean` of ints: floats are the run's
-    return [run.backend.settle(part) for part in y] if type(y) is list else run.backend.settle(y)
-
-
-def _narrow(y: Any) -> Any:
-    return y.astype("float32") if dtype_name(y) == "float64" else y
+    narrow = run.settings.dtype == "float32" and op.integers == "float" and op.category != "casting"
+    narrow = narrow and all(map(_is_integer, primals))  # as `mean` of ints: floats are the run's
+    return [run.backend.settle(part, narrow) for part in y] if type(y) is list else run.backend.settle(y, narrow)
 
 
 def refuse(run: Run, site: Site, error: OpError) -> NoReturn:

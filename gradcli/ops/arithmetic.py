@@ -152,7 +152,8 @@ OPS = [
         symbolic=_trunc_form, integers="keep", aliases=("fix",), domain=((0.1, 0.9),),
         note="derivative 0, connected", partials=(_zero,)),
     _op("fmod", "a, b", "The remainder, with the sign of a, as in C.",
-        symbolic=lambda s, a, b: a - b * _trunc_form(s, a / b), integers="keep", domain=(REAL, POSITIVE), partials=(
+        symbolic=lambda s, a, b: a - b * _trunc_form(s, a / b), integers="keep", domain=(REAL, POSITIVE),
+        note="at a multiple of b the derivative is that of the side away from 0", partials=(
         lambda m, y, a, b: 1.0,
         lambda m, y, a, b: -m.round((a - y) / b))),
 
@@ -178,6 +179,7 @@ OPS = [
     # Not by partials: the cotangent is selected, not multiplied by 0, so that inf and nan stay on the side they belong to.
     _op("where", "condition, a, b", "a where the condition holds, b elsewhere.",
         symbolic=lambda s, condition, a, b: s.where(condition, a, b), saves=("condition",), linear=True,
+        note="what isn't chosen has derivative 0, be its slope inf or nan",
         compute=lambda xp, condition, a, b: xp.where(xp.asarray(condition), a, b), rows=elementwise,
         result_shape=_where_shape, vjp=(
         None,

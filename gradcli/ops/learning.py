@@ -62,7 +62,7 @@ def _softmax(xp: Any, x: Any, axis: Any) -> Any:
 
 
 def _softmax_forward(m: Any, t: Any, y: Any, x: Any, axis: Any) -> Any:
-    return m.tangent_mul(t[0] - m.sum(m.tangent_mul(t[0], y), axis=axis, keepdims=True), y)
+    return m.strict_mul(t[0] - m.sum(m.strict_mul(t[0], y), axis=axis, keepdims=True), y)
 
 
 def _log_softmax(xp: Any, x: Any, axis: Any) -> Any:
@@ -167,10 +167,10 @@ def _cross_entropy_back(m: Any, g: Any, y: Any, logits: Any, labels: Any) -> Any
 
 def _cross_entropy_forward(m: Any, t: Any, y: Any, logits: Any, labels: Any) -> Any:
     by_logits, by_labels = t
-    along = None if by_labels is None else -m.sum(m.tangent_mul(by_labels, m.log_softmax(logits, axis=-1)), axis=-1)
+    along = None if by_labels is None else -m.sum(m.strict_mul(by_labels, m.log_softmax(logits, axis=-1)), axis=-1)
     if by_logits is None:
         return along
-    total = m.sum(m.tangent_mul(by_logits, _cross_entropy_slope(m, logits, labels)), axis=-1)
+    total = m.sum(m.strict_mul(by_logits, _cross_entropy_slope(m, logits, labels)), axis=-1)
     return total if along is None else total + along
 
 
@@ -195,7 +195,7 @@ OPS = [
         symbolic=lambda s, x: s.Piecewise((x, x > 0), (0, True)), domain=((0.1, INF),), note="derivative 0 at 0",
         forward=lambda m, x: m.maximum(x, 0.0), partials=(lambda m, y, x: m.where(y > 0, 1.0, 0.0),)),
     _op("leaky_relu", "x, slope=0.01", "x where it is positive, slope * x elsewhere.", domain=((-INF, -0.1), REAL),
-        note="derivative slope at 0", forward=lambda m, x, slope: m.where(x > 0, 1.0, slope) * x, partials=(
+        note="derivative slope at 0", forward=lambda m, x, slope: m.where(x > 0, x, slope * x), partials=(
         lambda m, y, x, slope: m.where(x > 0, 1.0, slope),
         lambda m, y, x, slope: m.where(x > 0, 0.0, x))),
     _op("elu", "x, alpha=1.0", "x where it is positive, alpha * (exp(x) - 1) elsewhere.", domain=((-INF, -0.1), REAL),
@@ -220,7 +220,7 @@ OPS = [
         compute=_log_softmax, rows=along_axis, saves=("result",),
         symbolic=_log_softmax_form, vjp=(
         lambda m, g, y, x, axis: g - m.exp(y) * m.sum(g, axis=axis, keepdims=True),),
-        jvp=lambda m, t, y, x, axis: t[0] - m.sum(m.tangent_mul(t[0], m.exp(y)), axis=axis, keepdims=True)),
+        jvp=lambda m, t, y, x, axis: t[0] - m.sum(m.strict_mul(t[0], m.exp(y)), axis=axis, keepdims=True)),
     _op("logsumexp", "x; axis=none, keepdims=false", "log(sum(exp(x))), without overflow.",
         compute=_logsumexp, rows=over_axes, saves=("x",),
         symbolic=_logsumexp_form, note="derivative 0 where all elements are -inf",

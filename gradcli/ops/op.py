@@ -22,7 +22,7 @@ Three kinds of entry:
   without a rule (indices, conditions), so that it takes tangents as it takes values. `multilinear`: it is linear in each
   operand. `jvp`: one function, `(m, t, y, *operands, **options) -> tangent`, where `t` lists the operands' tangents, None
   for an operand without one; an op of several results returns a list. It reads no more values than `vjp` (see `saves`), has
-  the same conventions at kinks, and its products are strict: 0 where the tangent or the partial is (`m.tangent_mul`).
+  the same conventions at kinks, and its products are strict: 0 where the tangent or the partial is (`m.strict_mul`).
 - any of these: `symbolic`, its SymPy counterpart, `(s, *operands, **options) -> form`, where `s` has SymPy's functions, for
   arrays of forms too. Where it is None, the formula of `forward` is read, SymPy's function of the entry's name, or, of
   structural ones, `compute` on arrays of forms. What those don't give has no closed form.

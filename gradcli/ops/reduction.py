@@ -214,7 +214,7 @@ def _cumprod_back(m: Any, g: Any, y: Any, x: Any, axis: Any) -> Any:
 def _cumprod_forward(m: Any, t: Any, y: Any, x: Any, axis: Any) -> Any:
     """The tangent of y_i = x_i y_{i-1} is t_i y_{i-1} and x_i times the one before it."""
     lines = _lines(m, x, axis)
-    along = m.recurrence(lines, m.tangent_mul(_lines(m, t[0], axis), _products_before(m, lines)))
+    along = m.recurrence(lines, m.strict_mul(_lines(m, t[0], axis), _products_before(m, lines)))
     return along if not x.ndim or axis is None else m.moveaxis(along, source=-1, destination=axis)
 
 
@@ -250,7 +250,7 @@ def _recurrence_forward(m: Any, t: Any, y: Any, a: Any, b: Any) -> Any:
     by_factor, by_term = t
     if by_factor is None:
         return m.recurrence(a, by_term)
-    terms = m.tangent_mul(by_factor, m.shift(y, by=1, fill=0.0))
+    terms = m.strict_mul(by_factor, m.shift(y, by=1, fill=0.0))
     return m.recurrence(a, terms if by_term is None else terms + by_term)
 
 
@@ -316,7 +316,7 @@ def _norm_back(m: Any, g: Any, y: Any, x: Any, ord: Any, axis: Any, keepdims: bo
 
 def _norm_forward(m: Any, t: Any, y: Any, x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     if math.isinf(_order(ord)):
-        lengths = real_as(m, m.tangent_mul(t[0], conj(m, _direction(m, x))), y)
+        lengths = real_as(m, m.strict_mul(t[0], conj(m, _direction(m, x))), y)
         return _extreme_forward(m, [lengths], y, m.abs(x), axis, keepdims)
     return _norm_rules["jvp"](m, t, y, x, ord=ord, axis=axis, keepdims=keepdims)
 

@@ -154,7 +154,7 @@ def by_slope(slope: Callable[..., Any], **fixed: Any) -> dict[str, Any]:
 
     def forward(m: Any, t: Any, y: Any, x: Any, **options: Any) -> Any:
         options |= fixed
-        product = m.tangent_mul(t[0], conj(m, slope(m, y, x, **options)))
+        product = m.strict_mul(t[0], conj(m, slope(m, y, x, **options)))
         return real_as(m, m.sum(product, axis=options["axis"], keepdims=options["keepdims"]), y)
 
     return {"vjp": (back,), "jvp": forward}

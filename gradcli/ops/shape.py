@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
 from .op import Op, OpError
 from .rows import broadcast, positive, rearranged, summed
-from .rules import Shape, all_axes, fit, inverse, one_axis, one_of, reshaped, sizes, whole, wholes
+from .rules import Shape, all_axes, fit, inverse, one_axis, reshaped, sizes, whole, wholes
 
 
 def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
@@ -145,7 +144,7 @@ def _split_back(m: Any, g: Any, y: Any, x: Any, sections: Any, axis: Any) -> Any
     return m.concatenate(*parts, axis=k)
 
 
-# ---- repeating and padding -------------------------------------------------------------------------------------------
+# ---- repeating -------------------------------------------------------------------------------------------------------
 
 
 def _tile_reps(shape: Shape, reps: Any) -> tuple[Shape, tuple[int, ...]]:
@@ -165,21 +164,21 @@ def _tile_back(m: Any, g: Any, y: Any, x: Any, reps: Any) -> Any:
     return reshaped(m, m.sum(blocks, axis=list(range(0, 2 * len(shape), 2))) if shape else blocks, x.shape)
 
 
-def _repeats(shape: Shape, repeats: Any, axis: Any) -> list[int]:
-    """For each element of the result along the axis, which element of `x` it is."""
+def _repeats(shape: Shape, repeats: Any, axis: Any) -> tuple[int, ...]:
+    """How often each element along the axis is repeated: one count for all of them, or one for each."""
     n = math.prod(shape) if axis is None else shape[one_axis(axis, shape)]
     counts = wholes("repeat", repeats, "repeats")
     if len(counts) not in (1, n):
         raise OpError(f"`repeat` needs one count or {n}, one an element, not {len(counts)}: the shape is {shape}")
     if any(c < 0 for c in counts):
         raise OpError(f"`repeat` cannot repeat {min(counts)} times")
-    return list(counts) * n if len(counts) == 1 else list(counts)
+    return counts
 
 
 def _repeat(xp: Any, x: Any, repeats: Any, axis: Any) -> Any:
     x = xp.asarray(x)
     counts = _repeats(x.shape, repeats, axis)
-    return xp.repeat(x, counts if len(set(counts)) > 1 else counts[0] if counts else 0, axis=axis)
+    return xp.repeat(x, counts[0] if len(counts) == 1 else list(counts), axis=axis)
 
 
 def _repeat_shape(shape: Shape, repeats: Any, axis: Any) -> Shape:
@@ -194,9 +193,11 @@ def _repeat_shape(shape: Shape, repeats: Any, axis: Any) -> Shape:
 
 def _repeat_back(m: Any, g: Any, y: Any, x: Any, repeats: Any, axis: Any) -> Any:
     counts = _repeats(tuple(x.shape), repeats, axis)
-    shape = (x.size,) if axis is None else tuple(x.shape)
-    sources = [k for k, count in enumerate(counts) for _ in range(count)]
-    return reshaped(m, m.untake(g, sources, axis=0 if axis is None else one_axis(axis, shape), shape=shape), x.shape)
+    shape, k = ((x.size,), 0) if axis is None else (tuple(x.shape), one_axis(axis, tuple(x.shape)))
+    if len(counts) == 1:
+        return reshaped(m, m.sum(m.reshape(g, shape=[*shape[: k + 1], counts[0], *shape[k + 1 :]]), axis=k + 1), x.shape)
+    sources = [place for place, count in enumerate(counts) for _ in range(count)]
+    return reshaped(m, m.untake(g, sources, axis=k, shape=shape), x.shape)
 
 
 def _flip(xp: Any, x: Any, axis: Any) -> Any:
@@ -217,76 +218,6 @@ def _roll(xp: Any, x: Any, shift: Any, axis: Any) -> Any:
 
 def _roll_back(m: Any, g: Any, y: Any, x: Any, shift: Any, axis: Any) -> Any:
     return m.roll(g, shift=[-s for s in wholes("roll", shift, "shift")], axis=axis)
-
-
-def _pad_widths(shape: Shape, width: Any) -> list[tuple[int, int]]:
-    """(before, after) an axis; one number, one pair, or a pair an axis."""
-    width = width.tolist() if hasattr(width, "tolist") else width
-    pairs = width if isinstance(width, (list, tuple)) else [width, width]
-    if all(not isinstance(p, (list, tuple)) for p in pairs):
-        pairs = [pairs] * len(shape)
-    checked = [wholes("pad", p, "width") for p in pairs]
-    checked = checked * len(shape) if len(checked) == 1 else checked
-    if len(checked) != len(shape) or any(len(p) > 2 or min(p, default=0) < 0 or not p for p in checked):
-        raise OpError(f"`pad` needs a width, or [before, after] for each axis: the shape is {shape}, the width {width!r}")
-    return [(p[0], p[-1]) for p in checked]
-
-
-# Which element stands at place i (from -before to n + after) of an axis of n elements.
-_PAD_MODES: dict[str, Callable[[int, int], int]] = {
-    "edge": lambda i, n: min(max(i, 0), n - 1),
-    "wrap": lambda i, n: i % n,
-    "symmetric": lambda i, n: i % (2 * n) if i % (2 * n) < n else 2 * n - 1 - i % (2 * n),
-    "reflect": lambda i, n: 0 if n == 1 else min(i % (2 * n - 2), (2 * n - 2) - i % (2 * n - 2)),
-}
-
-
-def _pad_sources(n: int, before: int, after: int, mode: str) -> list[int]:
-    if n == 0:
-        raise OpError(f'`pad` with mode "{mode}" needs elements to repeat')
-    return [_PAD_MODES[mode](i, n) for i in range(-before, n + after)]
-
-
-def _pad(xp: Any, x: Any, value: Any, width: Any, mode: Any) -> Any:
-    x = xp.asarray(x)
-    widths = _pad_widths(x.shape, width)
-    if one_of("pad", mode, "mode", ("constant", *_PAD_MODES)) == "constant":
-        if getattr(value, "ndim", 0):
-            raise OpError(f"`pad` needs one number for `value`, not an array of shape {value.shape}")
-        value = value.item() if hasattr(value, "item") else value
-        x = x if type(value) is int else x.astype(xp.result_type(x, value))
-        return xp.pad(x, widths, constant_values=value) if widths else x
-    for axis, (before, after) in enumerate(widths):
-        if before or after:
-            x = xp.take(x, xp.asarray(_pad_sources(x.shape[axis], before, after, mode)), axis=axis)
-    return x
-
-
-def _inside(shape: Shape, widths: list[tuple[int, int]]) -> tuple[slice, ...]:
-    """Where in the padded array the elements stand."""
-    return tuple(slice(before, before + n) for (before, _), n in zip(widths, shape, strict=True))
-
-
-def _pad_back(m: Any, g: Any, y: Any, x: Any, value: Any, width: Any, mode: Any) -> Any:
-    shape = tuple(x.shape)
-    widths = _pad_widths(shape, width)
-    if mode == "constant":
-        return m.getitem(g, index=_inside(shape, widths))
-    for axis, (before, after) in enumerate(widths):
-        if before or after:
-            whole_shape = (*g.shape[:axis], shape[axis], *g.shape[axis + 1 :])
-            g = m.untake(g, _pad_sources(shape[axis], before, after, mode), axis=axis, shape=whole_shape)
-    return g
-
-
-def _pad_back_value(m: Any, g: Any, y: Any, x: Any, value: Any, width: Any, mode: Any) -> Any:
-    if mode != "constant" or not x.ndim:
-        return m.zeros_like(value)
-    return m.sum(m.setitem(g, 0.0, index=_inside(tuple(x.shape), _pad_widths(tuple(x.shape), width))))
-
-
-def _pad_shape(shape: Shape, value: Shape, width: Any, mode: Any) -> Shape:
-    return tuple(a + n + b for (a, b), n in zip(_pad_widths(shape, width), shape, strict=True))
 
 
 SMALL = 4096  # elements
@@ -397,8 +328,6 @@ OPS = [
         compute=lambda xp, x, reps: xp.tile(x, sizes("tile", reps))),
     _op("repeat", "x; repeats, axis=none", "Each element repeated; all in one line without an axis.",
         compute=_repeat, result_shape=_repeat_shape, vjp=(_repeat_back,)),
-    _op("pad", 'x; width, mode="constant"; value=0', "x with a border; modes are constant, edge, reflect, symmetric, wrap.",
-        compute=_pad, result_shape=_pad_shape, vjp=(_pad_back, _pad_back_value)),
 
     # ---- diagonals -------------------------------------------------------------------------------------------------
     _op("diag", "x; k=0", "The diagonal of a matrix, or a matrix with this diagonal.", compute=_diag, aliases=("diagonal",),

@@ -278,18 +278,21 @@ def _lstsq_form(s: Any, a: Any, b: Any) -> Any:
 
 OPS = [
     _op("inv", "x", "The inverse of a matrix.", compute=_inv, symbolic=_inverse_form, aliases=("inverse",), saves=("result",),
-        vjp=(_inv_back,),
+        note="a singular matrix is an error", vjp=(_inv_back,),
         jvp=lambda m, t, y, x: -m.matmul(m.matmul(y, t[0]), y)),
     _op("solve", "a, b", "The x with a @ x = b; b is a vector, or a matrix for several at once.", saves=("a", "result"),
+        note="a singular matrix is an error",
         compute=_system("solve", _solve), symbolic=lambda s, a, b: _inverse_form(s, a) @ b,
         result_shape=_solution_shape("solve"), vjp=(_left_back, _right_back), jvp=_forward),
     _op("solve_triangular", "a, b; lower=false", "The x with a @ x = b, where only the upper (or lower) triangle of a is read.",
+        note="a zero on the diagonal is an error",
         compute=_system("solve_triangular", _solve_triangular),
         symbolic=lambda s, a, b, lower: _inverse_form(s, s.xp.tril(a) if lower else s.xp.triu(a)) @ b,
         result_shape=_solution_shape("solve_triangular"),
         saves=("a", "result"), vjp=(_left_back, _right_back), jvp=_forward),
     _op("lstsq", "a, b", "The x with the least norm of a @ x - b, and of several such the least x; b as for `solve`.",
-        note="the derivative needs a matrix of full rank", compute=_lstsq, symbolic=_lstsq_form, **_LEAST_SQUARES),
+        note="of matrices of any rank; the derivative needs full rank, and is an error without it",
+        compute=_lstsq, symbolic=_lstsq_form, **_LEAST_SQUARES),
     _op("lstsq_of_full_rank", "a, b", "lstsq, refused where it has no derivative.", internal=True,
         compute=lambda xp, a, b: _lstsq(xp, a, b, full_rank=True), symbolic=_lstsq_form, **_LEAST_SQUARES),
 ]  # fmt: skip
