@@ -253,6 +253,11 @@ class Op:
         return self.differentiable and not forwards
 
     @cached_property
+    def narrows(self) -> bool:
+        """Whether what it makes of ints are floats of the run's width."""
+        return self.integers == "float" and self.category != "casting"
+
+    @cached_property
     def counts_bools(self) -> bool:
         """Whether bools are 0 and 1 to it: in arithmetic, but not where elements are compared, chosen or moved."""
         if self.elementwise:
