@@ -67,8 +67,10 @@ def _arange_shape(start: Any, stop: Any, step: Any) -> Shape:
 
 
 def _linspace(xp: Any, start: Any, stop: Any, num: Any, dtype: str) -> Any:
-    start, stop = number("linspace", start, "start"), number("linspace", stop, "stop")
-    return xp.linspace(start, stop, *sizes("linspace", whole("linspace", num, "num")), dtype=dtype)
+    kinds = (int, float, complex)
+    start, stop = number("linspace", start, "start", kinds), number("linspace", stop, "stop", kinds)
+    made = None if complex in (type(start), type(stop)) else dtype
+    return xp.linspace(start, stop, *sizes("linspace", whole("linspace", num, "num")), dtype=made)
 
 
 def _form(xp: Any, x: Any) -> tuple[Shape, Any]:

@@ -32,11 +32,11 @@ def wholes(name: str, value: Any, what: str) -> tuple[int, ...]:
     return tuple(whole(name, v, what) for v in value) if isinstance(value, (list, tuple)) else (whole(name, value, what),)
 
 
-def number(name: str, value: Any, what: str) -> Any:
-    """A parameter that must be one real number; it may be an array of rank 0."""
+def number(name: str, value: Any, what: str, kinds: tuple[type, ...] = (int, float)) -> Any:
+    """A parameter that must be one number, a real one unless `kinds` says more; it may be an array of rank 0."""
     if hasattr(value, "item") and not getattr(value, "ndim", 0):
         value = value.item()
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
+    if isinstance(value, kinds) and not isinstance(value, bool):
         return value
     raise OpError(f"`{name}` needs a number for `{what}`, not {_seen(value)}")
 
