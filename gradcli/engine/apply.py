@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from ..ops import OPS
 from ..ops.op import Op, OpError
 from . import scalars
-from .backends import CPU, INT_MAX, broadcast_shapes, checked_int, count, dtype_name, is_inexact, is_scalar, shape_of
+from .backends import CPU, INT_MAX, broadcast_shapes, checked_int, count, is_inexact, is_scalar, shape_of
 from .boxes import UNBOXED, Dual, level_of, primal
 from .by_rows import joint, on_lanes, varies
 from .changes import note
@@ -155,11 +155,14 @@ def _operand(run: Run, site: Site, value: Any) -> Any:
     if kind is Variable:
         return _operand(run, site, value.box)
     if kind is List:
-        return to_array(run, site, value)
-    if kind is complex or hasattr(value, "dtype"):
+        value = to_array(run, site, value)
+        kind = type(value)
+    if kind is complex or kind is tuple or kind is Dual:
         return value
-    if value is None and not site.op.elementwise:
-        return None  # an optional operand that isn't given
+    if hasattr(value, "dtype"):
+        if value.dtype.char != "?" or not site.op.counts_bools:
+            return value
+        return Lanes(value.array.astype("int64"), value.group) if kind is Lanes else value.astype("int64")
     what = f"`{site.op.infix}`" if site.op.infix else f"`{site.op.name}`"
     help = "write a number instead" if type(value) in (str, dict) else ""
     if value is None:
@@ -250,9 +253,13 @@ def _elementwise(run: Run, site: Site, primals: list[Any], out: Any) -> Any:
     try:
         if out is not None:
             return array_function(run.backend, op)(*primals, out=out)
-        return run.backend.settle(array_function(run.backend, op)(*primals))
+        y = run.backend.settle(array_function(run.backend, op)(*primals))
     except TypeError:
         run.fail("E301", f"`{op.infix or op.name}` isn't defined for {' and '.join(map(describe, primals))}", site.span)
+    if op.forward is not None and op.integers == "float" and _is_integer(y):  # a formula that takes ints as they are
+        y = y.astype(run.settings.dtype)
+    lost = shapes and getattr(y, "shape", ()) != shape  # by a formula that chose by a number, and read no array on that side
+    return run.backend.xp.full(shape, y) if lost else y
 
 
 def _elementwise_on_lanes(run: Run, site: Site, primals: list[Any]) -> Lanes:
@@ -367,11 +374,8 @@ def _compute(run: Run, site: Site, primals: list[Any], options: Mapping[str, Any
     except (ValueError, TypeError, IndexError, OverflowError, ZeroDivisionError) as error:
         message = str(error).partition("\n")[0] or type(error).__name__
         run.fail("E320", f"`{op.name}`: {message}", site.span, _operand_shapes(primals))
-    if type(y) is list:
-        return [run.backend.settle(part) for part in y]
-    if run.settings.dtype == "float32" and op.integers == "float" and op.category != "casting" and dtype_name(y) == "float64":
-        y = y.astype("float32") if all(map(_is_integer, primals)) else y  # as `mean` of ints: floats are the run's
-    return run.backend.settle(y)
+    narrow = run.settings.dtype == "float32" and op.narrows and all(map(_is_integer, primals))  # floats of ints are the run's
+    return [run.backend.settle(part, narrow) for part in y] if type(y) is list else run.backend.settle(y, narrow)
 
 
 def refuse(run: Run, site: Site, error: OpError) -> NoReturn:

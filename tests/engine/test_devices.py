@@ -22,8 +22,8 @@ from gradcli.engine.values import List
 from gradcli.ops.op import Op
 from gradcli.ops.tangent import push
 
+from ..ops.exact import REAL, points
 from ..ops.sweeps import Session, weighed
-from ..ops.test_elementwise import REAL, points
 from ..ops.test_structural import CASES, IDS
 from ..ops.test_tangents import CALLS, Call, directions, subsets
 from ..ops.test_tangents import IDS as CALL_IDS
