@@ -18,7 +18,7 @@ from .boxes import UNBOXED, Dual, level_of, primal
 from .by_rows import joint, on_lanes, varies
 from .changes import note
 from .formulas import array_function, rule_reads, scalar_function
-from .integers import INTEGERS, is_integer, on_int_arrays, on_ints
+from .integers import INTEGERS, is_integer, on_int_arrays, on_ints, verify_integers
 from .keeping import KeepingTrace
 from .lanes import Lanes, narrow, with_rows
 from .overwriting import spare
