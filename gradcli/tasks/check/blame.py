@@ -44,9 +44,9 @@ class Doubt(NamedTuple):
 
 
 class Tested(NamedTuple):
-    """How many operations were tested in the derivatives that a program asks for, and those whose rule is wrong."""
+    """At how many places operations were tested in the derivatives that a program asks for, and those whose rule is wrong."""
 
-    count: int
+    places: int
     doubts: list[Doubt]
 
 

@@ -93,12 +93,12 @@ def _check_asked(point: Point, found: Check) -> None:
     """The rules behind the derivatives that the program itself asks for, each at its actual operands."""
     with quiet():
         run, _ = point.kept
-        count, doubts = asked_for(run, point.sweeps)
-    if not count:
+        places, doubts = asked_for(run, point.sweeps)
+    if not places:
         return
     blamed = [blame(RULES, doubt) for doubt in doubts[:1]]
     verdict = DISAGREE if blamed else AGREE
-    finding = Finding(RULES, "", "rules", verdict, theirs=float(count))
+    finding = Finding(RULES, "", "rules", verdict, theirs=float(places))
     finding.span = blamed[0].span if blamed else None
     found.findings.append(finding)
     found.blamed += blamed
