@@ -140,10 +140,13 @@ class _Question:
         blocks, first = {}, 0
         for k, (number, inner) in enumerate(self.shapes.items()):
             size = count(inner)
-            if not back:
-                block = self._turned(results[0], first, first + size, self.shape + inner)
+            found = results[k] if back else results[0]
+            if found is None:
+                block = None
+            elif back:
+                block = self._reshaped(found, self.shape + inner)
             else:
-                block = None if results[k] is None else self._reshaped(results[k], self.shape + inner)
+                block = self._turned(found, first, first + size, self.shape + inner)
             blocks[number] = self._listed(block, inner) if sparse and block is not None else block
             first += size
         return blocks
