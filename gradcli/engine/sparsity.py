@@ -271,7 +271,7 @@ def on_host(value: Any) -> Any:
     """Indices in NumPy's memory, wherever they stand in options."""
     if isinstance(value, tuple | list):
         return type(value)([on_host(v) for v in value])
-    return value.get() if hasattr(value, "get") and hasattr(value, "device") else value
+    return value.get() if hasattr(value, "get") and hasattr(value, "dtype") else value
 
 
 def _call(op: Op, operands: list[Any], options: Any) -> list[Any]:
