@@ -25,7 +25,7 @@ LAW: dict[str, set[str]] = {
     "lang": {"ops"},
     "engine": {"lang.program", "ops"},
     "tasks": {"engine", "lang", "ops"},
-    "report": {"tasks.evaluation"},
+    "report": {"tasks.evaluation", "tasks.forms"},
     "cli": {"tasks", "report", "ops", "codes", ""},
     "api": {"tasks", "lang.program"},
     "__main__": {"cli"},

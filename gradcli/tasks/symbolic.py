@@ -13,14 +13,20 @@ from ..diagnostics import Diagnostic, GradcliError
 from ..engine.backends import ieee
 from ..engine.evaluator import Compiled, compile_program, deep_stack, execute
 from ..engine.modules import named_variables
-from ..engine.symbolic import calculus
-from ..engine.symbolic.algebra import as_condition, attached
+from ..engine.symbolic import calculus, printing
+from ..engine.symbolic.algebra import as_condition, attached, is_form
+from ..engine.symbolic.code import Part
+from ..engine.symbolic.code import program as program_text
+from ..engine.symbolic.emitter import UnwritableError
 from ..engine.symbolic.forms import Forms
+from ..engine.symbolic.languages import LANGUAGES
 from ..engine.symbolic.paths import NotJoinedError, Outcome, Path, joined, verify_bounded
+from ..engine.symbolic.simplifier import Simplifier
 from ..engine.symbolic.traces import form_run
 from ..lang import program
 from .evaluate import Answer, verify_inputs
 from .evaluation import Options
+from .forms import Symbolic
 from .probes import probes
 
 MAX_WORK = 200_000  # nodes to differentiate, for each symbol
@@ -166,4 +172,81 @@ def _sources(variables: Mapping[str, Any], asked: Mapping[str, Any], names: set[
 
 
 def _settled(form: Any) -> Any:
-    return attached(form) if hasattr(form, "free_symbols") else form
+    return attached(form) if is_form(form) else form
+
+
+# ---- simplified, and written -----------------------------------------------------------------------------------------
+
+
+def simplify(found: ClosedForms, simplifier: Simplifier, seconds: float) -> None:
+    """Puts simpler forms in the place of those that have one. What takes longer than `seconds` in all stays as it is, and
+    a diagnostic says so; so does what SymPy turned into something that isn't equal at the point."""
+    everything = [found.values, found.derivatives]
+    forms = list(dict.fromkeys(form for table in everything for form in calculus.flat_forms(table)))
+    with deep_stack():
+        simpler = simplifier.simplified(forms, seconds)
+        places = {
+            form: new for form, new in zip(forms, simpler, strict=True) if new is not None and _is_same(form, new, found.point)
+        }
+        found.values = _replaced(found.values, places)
+        found.derivatives = {of: _replaced(row, places) for of, row in found.derivatives.items()}
+    if None in simpler:
+        unfinished = f"{simpler.count(None)} of {len(forms)} forms"
+        message = f"simplification was cut off after {seconds:.3g} seconds: {unfinished} are as they were derived"
+        found.diagnostics.append(Diagnostic("W342", message, help="raise --timeout, or write --no-simplify"))
+
+
+def _is_same(form: Any, new: Any, point: Mapping[Any, Any]) -> bool:
+    """Whether two forms have the same value at the point, as far as fifteen digits tell."""
+    if form == new:
+        return True
+    a, b = (calculus.evaluate(f, point, 20) for f in (form, new))
+    if not (a.is_number and b.is_number):
+        return bool(a == b)
+    return a == b or bool(abs(a - b) <= 1e-12 * abs(a)) or (a.is_finite is not True and b.is_finite is not True)
+
+
+def _replaced(table: Mapping[Any, Any], places: Mapping[Any, Any]) -> dict[Any, Any]:
+    return {
+        name: calculus.each(lambda item: places.get(item, item) if is_form(item) else item, form) for name, form in table.items()
+    }
+
+
+def written(found: ClosedForms, to: str) -> Symbolic:
+    """The forms in one of `TO`. What the language has no words for is left out, and a diagnostic says so."""
+    answer = Symbolic(found.file, to, summed=found.summed, diagnostics=found.diagnostics)
+    with deep_stack():
+        write = {"pretty": printing.pretty, "latex": printing.latex}.get(to, printing.text)
+        answer.values = {of: write(form) for of, form in found.values.items()}
+        answer.derivatives = {of: {by: write(f) for by, f in row.items()} for of, row in found.derivatives.items()}
+        if to in LANGUAGES:
+            answer.code = _code(found, to, answer.diagnostics)
+    return answer
+
+
+def _code(found: ClosedForms, to: str, diagnostics: list[Diagnostic]) -> str:
+    """A module of functions."""
+    parts: list[Part] = []
+    for of, value in found.values.items():
+        own = [Part(f"{of}{path}", f"{of}{path}", form, of) for path, form in _leaves(value)]
+        for by, form in found.derivatives.get(of, {}).items():
+            order = "" if len(by) == 1 else str(len(by))
+            whole = "the sum of " if of in found.summed else ""
+            title = f"the derivative of {whole}{of} by {' and '.join(by)}"
+            own.append(Part(f"d{order}{of}_d{'_d'.join(by)}", title, form, of))
+        try:
+            program_text(to, own, found.sources)
+        except UnwritableError as error:
+            diagnostics.append(Diagnostic("E340", f"{to} has no {error}, which the form of `{of}` needs"))
+        else:
+            parts += own
+    return program_text(to, parts, found.sources) if parts else ""
+
+
+def _leaves(value: Any, path: str = "") -> list[tuple[str, Any]]:
+    """The numbers and arrays in an output, with the ends of their names."""
+    if isinstance(value, dict):
+        return [leaf for key, item in value.items() for leaf in _leaves(item, f"{path}_{key}")]
+    if isinstance(value, list):
+        return [leaf for k, item in enumerate(value) for leaf in _leaves(item, f"{path}_{k}")]
+    return [(path, value)] if is_form(value) or hasattr(value, "dtype") else []

@@ -92,6 +92,11 @@ _where = _on_arrays(lambda condition, a, b: sympy.Piecewise((a, condition), (b, 
 ALGEBRA = Algebra()
 
 
+def is_form(value: Any) -> bool:
+    """Whether something is a scalar form."""
+    return isinstance(value, sympy.Basic)
+
+
 # ---- cut off ---------------------------------------------------------------------------------------------------------
 
 

@@ -57,6 +57,11 @@ def flat(form: Any) -> list[Any]:
     return [item for part in form for item in flat(part)] if isinstance(form, (list, np.ndarray)) else [form]
 
 
+def flat_forms(form: Any) -> list[Any]:
+    """The same without what is no form: the strings in a list."""
+    return [item for item in flat(form) if isinstance(item, sympy.Basic)]
+
+
 def _by(whole: Any, symbol: Any) -> Any:
     """By one element. One that is complex, a + I*b, has the gradient ∂/∂a + I*∂/∂b."""
     if isinstance(symbol, sympy.Symbol):
