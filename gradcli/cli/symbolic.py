@@ -47,7 +47,9 @@ def command(
     max_steps: options.MaxSteps = None,
     timeout: Annotated[
         float | None,
-        typer.Option("--timeout", metavar="SECONDS", help="Time for each program; simplification is cut off then.", show_default="10"),
+        typer.Option(
+            "--timeout", metavar="SECONDS", help="Time for each program; simplification is cut off then.", show_default="10"
+        ),
     ] = None,
     max_memory: options.MaxMemory = None,
     color: options.Color = "auto",
@@ -68,8 +70,8 @@ def command(
     """
     from ..tasks.evaluation import Options
 
-    job = _Job(Terminal(color, quiet, verbose), format, to, output_file)
     seconds = limits.parse_timeout(timeout) or SECONDS
+    job = _Job(Terminal(color, quiet, verbose), format, output_file, to, order, simplify, seconds)
     try:
         wanted = Options(
             of=options.names(of),
@@ -83,7 +85,7 @@ def command(
         names = options.programs(files, expr)
         values = _values(set_, inputs)
         for name in names:
-            job.run(name, expr, values, wanted, order, seconds if simplify else 0.0, seconds)
+            job.run(name, expr, values, wanted)
     except GradcliError as error:
         job.reject(error.diagnostics)
     return job.tell()
@@ -106,16 +108,17 @@ def _simplifier() -> Simplifier:
 class _Job:
     """One call of the command: the answers so far, and how they are told."""
 
-    def __init__(self, terminal: Terminal, format: str, to: str, path: str | None) -> None:
-        self.terminal, self.format, self.to, self.path = terminal, format, to, path
+    def __init__(
+        self, terminal: Terminal, format: str, path: str | None, to: str, order: int, simplify: bool, seconds: float
+    ) -> None:
+        self.terminal, self.format, self.path = terminal, format, path
+        self.to, self.order, self.simplify, self.seconds = to, order, simplify, seconds
         self.answers: list[Symbolic] = []
         self.current = ""
 
-    def run(
-        self, name: str, expr: str | None, values: Mapping[str, Any], wanted: Options, order: int, simplifying: float, seconds: float
-    ) -> None:
-        """The closed forms of one program; what is wrong with it is part of its answer. Its run may take so many `seconds`,
-        and what they leave goes into simplification."""
+    def run(self, name: str, expr: str | None, values: Mapping[str, Any], wanted: Options) -> None:
+        """The closed forms of one program; what is wrong with it is part of its answer. What its run leaves of the time goes
+        into simplification."""
         from ..tasks.programs import parse_program, read_source
 
         self.current = name
@@ -125,13 +128,13 @@ class _Job:
             self.current = source.name
             program = parse_program(source, values)
             with ExitStack() as stack:
-                simplifier = stack.enter_context(_simplifier()) if simplifying else None  # its imports go on beside ours
+                simplifier = stack.enter_context(_simplifier()) if self.simplify else None  # its imports go on beside ours
                 from ..tasks import symbolic
 
-                with limits.limited(seconds, wanted.max_memory, self.fail):
-                    found: ClosedForms = symbolic.closed_forms(program, values, wanted, order)
+                with limits.limited(self.seconds, wanted.max_memory, self.fail):
+                    found: ClosedForms = symbolic.closed_forms(program, values, wanted, self.order)
                 if simplifier is not None:
-                    symbolic.simplify(found, simplifier, max(simplifying - (time.monotonic() - started), LEAST))
+                    symbolic.simplify(found, simplifier, max(self.seconds - (time.monotonic() - started), LEAST))
                 self.answers.append(symbolic.written(found, self.to))
         except GradcliError as error:
             self.reject(error.diagnostics)

@@ -119,10 +119,10 @@ class _Reading:
         except GradcliError as error:
             if not script:
                 raise
-            return Path(self.outcomes(Forms(run, _sources(run.declared, {})), run.trace), {}, error.diagnostics[0])
-        if script:
-            verify_bounded(span for _, span, _ in run.trace.outcomes)
+            return Path(self.outcomes(Forms(run, _sources(run.declared, {}))), {}, error.diagnostics[0])
         forms = Forms(run, _sources({**run.declared, **variables}, asked.sources, self.names))
+        if script:
+            verify_bounded(span for _, span, _ in forms.trace.outcomes)
         values: dict[str, Any] = {}
         with collector_paused(), ieee(), deep_stack():
             for name, value in {**asked.outputs, **asked.targets}.items():
@@ -134,14 +134,14 @@ class _Reading:
                     if script:
                         raise
                     self.failed[name] = error.diagnostics[0]
-            outcomes = self.outcomes(forms, run.trace)
+            outcomes = self.outcomes(forms)
         if not script:
             self.forms, self.asked = forms, asked
         return Path(outcomes, values)
 
-    def outcomes(self, forms: Forms, trace: Any) -> list[Outcome]:
+    def outcomes(self, forms: Forms) -> list[Outcome]:
         with deep_stack():
-            return [Outcome(as_condition(forms.of(condition)), span, holds) for condition, span, holds in trace.outcomes]
+            return [Outcome(as_condition(forms.of(condition)), span, holds) for condition, span, holds in forms.trace.outcomes]
 
     # ---- derivatives -------------------------------------------------------------------------------------------------
 

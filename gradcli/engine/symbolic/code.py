@@ -51,7 +51,7 @@ class _Writer:
         for name, symbols in sources.items():
             for index, symbol in _elements(symbols):
                 shape = getattr(symbols, "shape", ())
-                called = self.language.index(self.provisional[name], index, shape) if shape else self.provisional[name]
+                called = self.language.element(self.provisional[name], index, shape) if shape else self.provisional[name]
                 for part in _real_parts(symbol):
                     names[part] = called if part == symbol else f"{part.name.partition('(')[0]}_{called}"
         self.names = names
@@ -122,7 +122,8 @@ class _Writer:
     def _c(self, part: Part, name: str, title: str, parameters: Parameters) -> str:
         listed = [f"const double *{parameter}" if shape else f"double {parameter}" for parameter, shape in parameters]
         if not isinstance(part.form, np.ndarray):
-            return f"/* {title} */\ndouble {name}({', '.join(listed) or 'void'})\n{{\n    return {self._nested(part.form)};\n}}\n"
+            head = f"/* {title} */\ndouble {name}({', '.join(listed) or 'void'})"
+            return f"{head}\n{{\n    return {self._nested(part.form)};\n}}\n"
         lines = "".join(f"    out[{k}] = {self.emitter.expression(item)};\n" for k, item in enumerate(part.form.flat))
         return f"/* {title} */\nvoid {name}({', '.join([*listed, 'double *out'])})\n{{\n{lines}}}\n"
 
@@ -142,7 +143,11 @@ class _Writer:
         return "\n".join([*lines, f"  end function {name}", ""])
 
     def _fortran_file(self, body: str) -> str:
-        ieee = "  use, intrinsic :: ieee_arithmetic, only: ieee_value, ieee_quiet_nan, ieee_positive_inf\n" if "ieee_" in body else ""
+        ieee = (
+            "  use, intrinsic :: ieee_arithmetic, only: ieee_value, ieee_quiet_nan, ieee_positive_inf\n"
+            if "ieee_" in body
+            else ""
+        )
         head = f"module closed_forms\n  use, intrinsic :: iso_fortran_env, only: dp => real64\n{ieee}  implicit none\ncontains\n"
         return f"{head}\n{body}\nend module closed_forms\n"
 

@@ -107,7 +107,10 @@ class Emitter:
                 below.append(base if exponent == -1 else sympy.Pow(base, -exponent, evaluate=False))
             elif factor != 1:
                 above.append(factor)
-        top = "*".join(self._inside(f, PRODUCT if k == 0 else POWER) for k, f in enumerate(above)) or self._number(sympy.Integer(1))[0]
+        top = (
+            "*".join(self._inside(f, PRODUCT if k == 0 else POWER) for k, f in enumerate(above))
+            or self._number(sympy.Integer(1))[0]
+        )
         if below:
             bottom = "*".join(self._inside(f, POWER) for f in below)
             top += f"/({bottom})" if len(below) > 1 else f"/{bottom}"
@@ -188,5 +191,3 @@ class Emitter:
         if not sign:
             raise UnwritableError(f"the condition `{type(form).__name__}`")
         return f"{self._inside(form.lhs, SUM)} {sign} {self._inside(form.rhs, SUM)}"
-
-

@@ -16,7 +16,7 @@ class Language(NamedTuple):
     power       a power with a whole exponent; `real_power` with any other
     choice      a value under a condition, and another
     logic       the signs of and, or, not, ==, !=, true, false
-    index       an element of an array: its name, and its index and shape
+    element     an element of an array: its name, and its index and shape
     unicode     whether names may have letters such as α
     folds       whether x and X are the same name
     complex     the imaginary unit; "" where there is none
@@ -29,7 +29,7 @@ class Language(NamedTuple):
     real_power: str
     choice: str
     logic: tuple[str, str, str, str, str, str, str]
-    index: Callable[[str, tuple[int, ...], tuple[int, ...]], str]
+    element: Callable[[str, tuple[int, ...], tuple[int, ...]], str]
     pi: str
     e: str
     inf: str
@@ -77,7 +77,7 @@ PYTHON = Language(
     ),
     words=frozenset(keyword.kwlist) | _words("math abs max min"),
     integer="{0}", power="{0}**{1}", real_power="{0}**{1}", choice="({1} if {0} else {2})",
-    logic=("and", "or", "not ", "==", "!=", "True", "False"), index=_nested,
+    logic=("and", "or", "not ", "==", "!=", "True", "False"), element=_nested,
     pi="math.pi", e="math.e", inf="math.inf", nan="math.nan", complex="1j",
 )  # fmt: skip
 
@@ -115,7 +115,7 @@ C = Language(
         "complex imaginary asm main out y0 y1 yn j0 j1 jn gamma INFINITY NAN"
     ),
     integer="{0}.0", power="pow({0}, {1})", real_power="pow({0}, {1})", choice="({0} ? {1} : {2})",
-    logic=("&&", "||", "!", "==", "!=", "1", "0"), index=_row_major,
+    logic=("&&", "||", "!", "==", "!=", "1", "0"), element=_row_major,
     pi="3.141592653589793", e="2.718281828459045", inf="INFINITY", nan="NAN", unicode=False,
 )  # fmt: skip
 
@@ -127,10 +127,12 @@ FORTRAN = Language(
             atan2="atan2({0}, {1})", Max="max({0}, {1})", Min="min({0}, {1})",
         )
     ),
-    words=_words("module contains function pure result value dp real integer implicit none use only end intent in out merge if do"),
+    words=_words(
+        "module contains function pure result value dp real integer implicit none use only end intent in out merge if do"
+    ),
     integer="{0}.0_dp", power="{0}**{1}", real_power="{0}**{1}", choice="merge({1}, {2}, {0})",
     logic=(".and.", ".or.", ".not. ", "==", "/=", ".true.", ".false."),
-    index=lambda name, index, shape: f"{name}({', '.join(str(i + 1) for i in index)})",
+    element=lambda name, index, shape: f"{name}({', '.join(str(i + 1) for i in index)})",
     pi="3.141592653589793_dp", e="2.718281828459045_dp", inf="ieee_value(0.0_dp, ieee_positive_inf)",
     nan="ieee_value(0.0_dp, ieee_quiet_nan)", unicode=False, folds=True,
 )  # fmt: skip
@@ -151,7 +153,7 @@ JULIA = Language(
     ),
     integer="{0}.0", power="{0}^{1}", real_power="{0}^{1}", choice="({0} ? {1} : {2})",
     logic=("&&", "||", "!", "==", "!=", "true", "false"),
-    index=lambda name, index, shape: f"{name}[{', '.join(str(i + 1) for i in index)}]",
+    element=lambda name, index, shape: f"{name}[{', '.join(str(i + 1) for i in index)}]",
     pi="pi", e="ℯ", inf="Inf", nan="NaN", complex="im",
 )  # fmt: skip
 
@@ -169,7 +171,7 @@ RUST = Language(
         "override priv typeof unsized virtual yield try gen f64 std"
     ),
     integer="{0}.0", power="f64::powi({0}, {1})", real_power="f64::powf({0}, {1})", choice="(if {0} {{ {1} }} else {{ {2} }})",
-    logic=("&&", "||", "!", "==", "!=", "true", "false"), index=_nested,
+    logic=("&&", "||", "!", "==", "!=", "true", "false"), element=_nested,
     pi="std::f64::consts::PI", e="std::f64::consts::E", inf="f64::INFINITY", nan="f64::NAN",
 )  # fmt: skip
 

@@ -9,7 +9,6 @@ import numpy as np
 import sympy
 
 
-
 def text(form: Any) -> Any:
     """The form in one line, as SymPy reads it: in lists where the form is an array, and as it is where it isn't one."""
     return nested(form, str)
@@ -59,5 +58,3 @@ def _renamed(form: Any) -> Any:
         return {key: _renamed(item) for key, item in form.items()}
     symbols = {x: sympy.Symbol(re.sub(r"\[(.*)\]$", r"_\1", x.name)) for x in form.free_symbols if x.name.endswith("]")}
     return form.xreplace(symbols) if hasattr(form, "xreplace") else form
-
-

@@ -46,7 +46,8 @@ class Simplifier:
         """The forms, simplified; None where that took too long, for all of them together, or came to nothing."""
         found: list[Any] = [None] * len(forms)
         deadline = time.monotonic() + seconds
-        assert self.child.stdin is not None and self.child.stdout is not None
+        assert self.child.stdin is not None
+        assert self.child.stdout is not None
         try:
             request = pickle.dumps((list(forms), seconds))
             self.child.stdin.write(request)

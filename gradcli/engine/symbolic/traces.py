@@ -10,7 +10,6 @@ from ..keeping import KeepingTrace
 from ..run import Run, Settings
 from ..tape import Leaf, Site, Traced
 
-
 MAX_RECORDS = 100_000  # operations of a run
 
 
@@ -74,9 +73,7 @@ class FormTrace(KeepingTrace):
         return outcome
 
 
-def form_run(
-    settings: Settings, inputs: Mapping[str, Any], script: Sequence[bool] = (), names: Collection[str] = ()
-) -> Run:
+def form_run(settings: Settings, inputs: Mapping[str, Any], script: Sequence[bool] = (), names: Collection[str] = ()) -> Run:
     """A run whose trace can be read as forms, in terms of the trainable variables and of what else is in `names`. The
     program must be compiled with `keeps_all=True`."""
     run = Run(settings, inputs, keeps_all=True)
