@@ -17,6 +17,7 @@ from .batches import batch_jacobian
 from .derivatives import detach, grad, hvp, jvp, vjp
 from .indexing import read_index
 from .jacobians import hessian, jacobian, verify_mode
+from .keeping import settled
 from .run import Run
 from .tape import Site, primal
 from .values import List, Transform, describe, is_callable, plain, read, show
@@ -51,7 +52,7 @@ def rows(run: Run, site: Site, value: Any) -> list[Any]:
 
 def bounds(run: Run, site: Site, operands: list[Any]) -> range:
     """The ints that `range` stands for. Raises GradcliError for anything but one to three ints."""
-    numbers = [primal(read(o)) for o in operands]
+    numbers = [settled(read(o), site.span) for o in operands]
     for number in numbers:
         if type(number) is not int:
             run.fail("E311", f"`range` takes ints, and this is {describe(number)}", site.span, help="convert with `int64(…)`")

@@ -12,6 +12,7 @@ from .apply import apply, to_array
 from .attached import gradient
 from .backends import CPU, dtype_name, shape_of
 from .compiler import Closure, Compiler
+from .keeping import settled
 from .modules import member as instance_member
 from .run import Run
 from .tape import Blank, Site, primal
@@ -51,14 +52,14 @@ def _compile_item(c: Compiler, item: program.IndexItem) -> Closure:
 
 
 def _bound(run: Run, value: Any, span: Span) -> Any:
-    value = primal(value)
+    value = settled(value, span)
     if value is None or (type(value) is int):
         return value
     run.fail("E303", f"a slice takes ints, and this is {describe(value)}", span)
 
 
 def _index(run: Run, value: Any, span: Span) -> Any:
-    value = primal(value)
+    value = settled(value, span)
     if type(value) is List:
         value = primal(to_array(run, Site(GETITEM, span), value))
         value = value.astype("int64") if not value.size else value

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..diagnostics import Span
 from ..ops.op import Op
+from .boxes import primal, up_to
 from .tape import Leaf, Segment, Site, Trace, Traced
 
 
@@ -42,6 +43,9 @@ class KeepingTrace(Trace):
         self.conditions.append((condition, span))
         return None
 
+    def settle(self, value: Traced, span: Span) -> None:
+        """Is told of a value that the program goes on with as a plain one, such as an index."""
+
     def _resume(self) -> None:
         pass  # a pause doesn't stop this trace
 
@@ -57,6 +61,14 @@ class KeepingTrace(Trace):
         elif carries(site.op, y) and any(i[1] in self.active for i in inputs):
             self.active.add(traced[1])
         return traced
+
+
+def settled(value: Any, span: Span) -> Any:
+    """The plain value where nothing else will do, as for an index."""
+    value = up_to(value, 0)
+    if type(value) is tuple and isinstance(trace := value[2].trace, KeepingTrace):
+        trace.settle(value, span)
+    return primal(value)
 
 
 def carries(op: Op, y: Any) -> bool:

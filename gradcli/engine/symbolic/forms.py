@@ -29,7 +29,7 @@ from ..boxes import primal
 from ..own_rules import Held, OwnCall
 from ..run import Run
 from ..tape import STRIDE, Segment, Site
-from ..values import List, Variable, read
+from ..values import List, Variable, read, show
 from ..windows import inputs_of
 from .algebra import NoFormError, array_of, as_number, counterpart, detached
 from .exact import exact
@@ -72,6 +72,8 @@ class Forms:
         self._firsts = [segment.first for segment in self.trace.segments]
         for name, source in sources.items():
             self._introduce(name, source)
+        for value, span in self.trace.settled:
+            self._note(span, f"this depends on variables, and is taken at its value here, {show(value)}")
 
     # ---- sources -----------------------------------------------------------------------------------------------------
 
