@@ -36,4 +36,10 @@ FORM_CODES: dict[str, Code] = {
         "SymPy's simplification took longer than --timeout, and was cut off; the form is right as it is.",
         "Raise --timeout, or leave it: --no-simplify doesn't try.",
     ),
+    "W343": Code(
+        "no closed form beside the numbers",
+        "`eval --closed-form` found no closed form of an output, or none that is short enough; its numbers are right.",
+        "The message says which operation has none.",
+        "$ gradcli eval -e 'sum(eigh(x)[0])' --set 'x=[[2.0, 1.0], [1.0, 2.0]]' --closed-form",
+    ),
 }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .json import dumps
 from .labels import derivative, operand
+from .text import show_form
 
 if TYPE_CHECKING:
     from ..tasks.forms import Symbolic
@@ -50,16 +51,7 @@ def _rows(answer: Symbolic) -> Iterator[str]:
 def _row(to: str, label: str, form: Any) -> str:
     if to == "pretty":
         return f"{label} =\n" + "".join(f"    {line}".rstrip() + "\n" for line in str(form).split("\n")) + "\n"
-    return f"{label} = {show(form)}\n"
-
-
-def show(form: Any) -> str:
-    """A form, or the forms in nested lists, in one line."""
-    if isinstance(form, list):
-        return f"[{', '.join(map(show, form))}]"
-    if isinstance(form, dict):
-        return "{" + ", ".join(f"{key}: {show(item)}" for key, item in form.items()) + "}"
-    return form if isinstance(form, str) else "none" if form is None else str(form)
+    return f"{label} = {show_form(form)}\n"
 
 
 def _lines(entry: dict[str, Any]) -> str:

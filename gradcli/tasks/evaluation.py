@@ -33,6 +33,7 @@ class Options:
     max_steps     statements executed at most; None is unlimited
     max_memory    bytes that one allocation may take at most; None: what the machine has free
     repeat        how often the program runs; timings hold one entry a run
+    closed_form   seconds that SymPy may take to simplify the closed forms; 0 for no closed forms
     """
 
     of: tuple[str, ...] = ()
@@ -49,6 +50,7 @@ class Options:
     max_steps: int | None = None
     max_memory: int | None = None
     repeat: int = 1
+    closed_form: float = 0.0
     ignore_extra: bool = False
     tracks: bool = False  # keep track of the statement being executed, for limits that strike from outside
     trace: bool = False  # keep the trace as text in the evaluation (`--show trace`)
@@ -75,6 +77,9 @@ class Evaluation:
     jacobians[output][variable]  has the output's shape and then the variable's; of a list or dict there is one in each place
     hessians[output][variable]   has the variable's shape twice; a mixed block is under "x,z", in the order of the variables
 
+    closed_forms[output]         has under "value" the closed form, a string, or nested lists of them for an array, and under
+                                 "gradients" that of each gradient by variable
+
     Each has an entry for every output that is differentiated, in the order of the outputs, if it was asked for. For an
     output that isn't a scalar, gradient and Hessian are those of the sum of its elements; it is listed in `summed`.
     """
@@ -84,7 +89,7 @@ class Evaluation:
     gradients: dict[str, dict[str, Any]] = field(default_factory=dict)
     jacobians: dict[str, dict[str, Any]] = field(default_factory=dict)
     hessians: dict[str, dict[str, Any]] = field(default_factory=dict)
-    closed_forms: dict[str, Any] = field(default_factory=dict)
+    closed_forms: dict[str, dict[str, Any]] = field(default_factory=dict)
     summed: list[str] = field(default_factory=list)
     printed: list[str] = field(default_factory=list)
     expectations: list[Expectation] = field(default_factory=list)
