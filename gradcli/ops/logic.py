@@ -20,17 +20,17 @@ def _turn(m: Any, y: Any, x: Any) -> Any:
 
 
 OPS = [
-    _test("eq", "a, b", "Whether two values are equal.", symbolic=lambda s, a, b: s.Eq(a, b), infix="==", primitive="equal"),
+    _test("eq", "a, b", "Whether two values are equal.", symbolic=lambda s, a, b: s.compared("Eq", a, b), infix="==", primitive="equal"),
     _test("ne", "a, b", "Whether two values differ.",
-          symbolic=lambda s, a, b: s.Ne(a, b), infix="!=", primitive="not_equal", aliases=("not_equal",)),
+          symbolic=lambda s, a, b: s.compared("Ne", a, b), infix="!=", primitive="not_equal", aliases=("not_equal",)),
     _test("lt", "a, b", "Whether a is smaller.",
-          symbolic=lambda s, a, b: s.Lt(a, b), infix="<", primitive="less", aliases=("less",)),
+          symbolic=lambda s, a, b: s.compared("Lt", a, b), infix="<", primitive="less", aliases=("less",)),
     _test("le", "a, b", "Whether a is smaller or equal.",
-          symbolic=lambda s, a, b: s.Le(a, b), infix="<=", primitive="less_equal", aliases=("less_equal",)),
+          symbolic=lambda s, a, b: s.compared("Le", a, b), infix="<=", primitive="less_equal", aliases=("less_equal",)),
     _test("gt", "a, b", "Whether a is larger.",
-          symbolic=lambda s, a, b: s.Gt(a, b), infix=">", primitive="greater", aliases=("greater",)),
+          symbolic=lambda s, a, b: s.compared("Gt", a, b), infix=">", primitive="greater", aliases=("greater",)),
     _test("ge", "a, b", "Whether a is larger or equal.",
-          symbolic=lambda s, a, b: s.Ge(a, b), infix=">=", primitive="greater_equal", aliases=("greater_equal",)),
+          symbolic=lambda s, a, b: s.compared("Ge", a, b), infix=">=", primitive="greater_equal", aliases=("greater_equal",)),
     _test("logical_not", "x", "Whether a value is false.", symbolic=lambda s, x: s.Not(s.condition(x)), infix="not"),
     _test("isnan", "x", "Whether a value is nan.", symbolic=lambda s, x: s.true if x is s.nan else s.false),
     _test("isinf", "x", "Whether a value is inf or -inf.", symbolic=lambda s, x: s.true if x in (s.oo, -s.oo) else s.false),

@@ -29,7 +29,7 @@ from .evaluation import Options
 from .forms import Symbolic
 from .probes import probes
 
-MAX_WORK = 200_000  # nodes to differentiate, for each symbol
+MAX_WORK = 20_000  # nodes to differentiate, for each symbol
 MAX_DERIVATIVES = 1_000  # elements of all derivatives of one output
 MAX_STEPS = 1_000_000  # statements of one run
 
@@ -88,11 +88,11 @@ class _Reading:
         found = ClosedForms(self.node.source.name, dict(first.values), sources=dict(forms.symbols), point=forms.point)
         found.diagnostics += self.failed.values()
         found.diagnostics += forms.notes
-        if first.outcomes:
+        if forms.trace.outcomes:
             try:
                 if forms.earlier:
-                    raise NotJoinedError("variables are updated along the path", first.outcomes[0].span)
-                found.values, notes = joined(first, self.walk)
+                    raise NotJoinedError("variables are updated along the path", forms.trace.outcomes[0][1])
+                found.values, notes = joined(first._replace(outcomes=self.outcomes(forms)), self.walk)
                 for note in dict.fromkeys(notes):
                     message = f"there is no form where this fails: {note.message}"
                     found.diagnostics.append(Diagnostic("W341", message, note.span, calls=note.calls))
@@ -119,10 +119,10 @@ class _Reading:
         except GradcliError as error:
             if not script:
                 raise
-            return Path(self.outcomes(Forms(run, _sources(run.declared, {}))), {}, error.diagnostics[0])
+            forms = Forms(run, _sources(run.declared, {}))
+            return Path(self.outcomes(forms), {}, error.diagnostics[0])
         forms = Forms(run, _sources({**run.declared, **variables}, asked.sources, self.names))
-        if script:
-            verify_bounded(span for _, span, _ in forms.trace.outcomes)
+        outcomes = self.outcomes(forms) if script else []
         values: dict[str, Any] = {}
         with collector_paused(), ieee(), deep_stack():
             for name, value in {**asked.outputs, **asked.targets}.items():
@@ -134,14 +134,21 @@ class _Reading:
                     if script:
                         raise
                     self.failed[name] = error.diagnostics[0]
-            outcomes = self.outcomes(forms)
         if not script:
             self.forms, self.asked = forms, asked
         return Path(outcomes, values)
 
     def outcomes(self, forms: Forms) -> list[Outcome]:
+        """The conditions that decided a path. Raises NotJoinedError for those of a loop, and where one has no form."""
+        verify_bounded(span for _, span, _ in forms.trace.outcomes)
+        found = []
         with deep_stack():
-            return [Outcome(as_condition(forms.of(condition)), span, holds) for condition, span, holds in forms.trace.outcomes]
+            for condition, span, holds in forms.trace.outcomes:
+                try:
+                    found.append(Outcome(as_condition(forms.of(condition)), span, holds))
+                except GradcliError as error:
+                    raise NotJoinedError(f"this condition has no form: {error.diagnostics[0].message}", span) from None
+        return found
 
     # ---- derivatives -------------------------------------------------------------------------------------------------
 

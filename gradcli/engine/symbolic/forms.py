@@ -37,6 +37,7 @@ from .traces import FormTrace
 
 PART = OPS["part"]
 MAX_FORM, MAX_TOTAL = 5_000, 10_000  # nodes in one form, and in all elements of a value
+MAX_WORK = 100_000  # nodes in all values on the way
 MAX_NUMBER = 24  # nodes, 64 bits each, of what has no symbol, and operations that it was made by
 MAX_POWER = 1_000  # exponents that are worked out, and arguments of functions such as gamma
 _TAKES_BOOLS = frozenset(("where", "any", "all"))
@@ -69,6 +70,7 @@ class Forms:
         self._forms: dict[int, Any] = {}
         self._states: dict[int, list[tuple[int, Any, Any]]] = {}  # of a leaf: since when, its state, the form
         self._sizes: dict[Any, int] = {}
+        self._work = 0
         self._firsts = [segment.first for segment in self.trace.segments]
         for name, source in sources.items():
             self._introduce(name, source)
@@ -248,11 +250,11 @@ class Forms:
                 given.pop("dtype", None)
             try:
                 form = read(*[_as_array(operand) for operand in operands], **given)
-            except NoFormError:
+            except (NoFormError, TypeError, ValueError, AttributeError):  # operands that the counterpart can't take
                 if not symbolic:
                     return self.constant(y)
                 if op.differentiable:
-                    raise
+                    raise NoFormError("of operands like these") from None
                 return self._value_here(site, y)
         return [self._settled(part) for part in form] if isinstance(form, list) else self._settled(form)
 
@@ -284,7 +286,8 @@ class Forms:
     def _verify_size(self, form: Any, site: Site, segment: Segment, number: int) -> None:
         parts = form.flat if isinstance(form, np.ndarray) else form if isinstance(form, list) else [form]
         sizes = [self.size(part) for part in parts if isinstance(part, sympy.Basic)]
-        if max(sizes, default=0) > self.limit or sum(sizes) > max(self.limit, MAX_TOTAL):
+        self._work += sum(sizes)
+        if max(sizes, default=0) > self.limit or sum(sizes) > max(self.limit, MAX_TOTAL) or self._work > MAX_WORK:
             raise self._too_large(site, segment, number)
 
     def size(self, form: Any) -> int:
