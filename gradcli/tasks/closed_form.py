@@ -23,6 +23,7 @@ def add_closed_forms(evaluation: Evaluation, node: program.Program, inputs: Mapp
         except GradcliError as error:
             evaluation.diagnostics += map(_warning, error.diagnostics)
             return
+        found.idle.clear()  # what has a number has a form, if only 0
         symbolic.simplify(found, simplifier, options.closed_form)
         answer = symbolic.written(found, "text")
     evaluation.diagnostics += map(_warning, answer.diagnostics)

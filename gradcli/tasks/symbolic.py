@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -43,6 +43,7 @@ class ClosedForms:
     sources      the symbols of the variables, by name
     point        the value of each symbol
     summed       outputs that aren't scalars: their derivatives are those of the sum
+    idle         by output the variables that don't occur in its form, unless they were asked for by name
     diagnostics  why an output has no form, what holds only along the path taken, what isn't simplified
     """
 
@@ -52,6 +53,7 @@ class ClosedForms:
     sources: dict[str, Any] = field(default_factory=dict)
     point: dict[Any, Any] = field(default_factory=dict)
     summed: set[str] = field(default_factory=set)
+    idle: dict[str, set[str]] = field(default_factory=dict)
     diagnostics: list[Diagnostic] = field(default_factory=list)
 
     @property
@@ -157,6 +159,8 @@ class _Reading:
         whole = calculus.total(found.values[of])
         if found.values[of] is not whole:
             found.summed.add(of)
+        if not self.options.wrt:
+            found.idle[of] = {x for x in by if not calculus.occurs(whole, [forms.symbols[x], *forms.earlier.get(x, ())])}
         sizes = {x: len(calculus.flat(forms.symbols[x])) for x in by}
         combinations = [c for n in range(1, self.order + 1) for c in combinations_with_replacement(by, n)]
         n_elements = sum(math.prod(sizes[x] for x in c) for c in combinations)
@@ -220,7 +224,13 @@ def _replaced(table: Mapping[Any, Any], places: Mapping[Any, Any]) -> dict[Any, 
 
 
 def written(found: ClosedForms, to: str) -> Symbolic:
-    """The forms in one of `TO`. What the language has no words for is left out, and a diagnostic says so."""
+    """The forms in one of `TO`. What the language has no words for is left out, and a diagnostic says so; and so are the
+    derivatives by variables that don't occur."""
+    rows = {
+        of: {by: form for by, form in row.items() if found.idle.get(of, set()).isdisjoint(by)}
+        for of, row in found.derivatives.items()
+    }
+    found = replace(found, derivatives=rows)
     answer = Symbolic(found.file, to, summed=found.summed, diagnostics=found.diagnostics)
     with deep_stack():
         write = {"pretty": printing.pretty, "latex": printing.latex}.get(to, printing.text)
@@ -235,18 +245,19 @@ def _code(found: ClosedForms, to: str, diagnostics: list[Diagnostic]) -> str:
     """A module of functions."""
     parts: list[Part] = []
     for of, value in found.values.items():
-        own = [Part(f"{of}{path}", f"{of}{path}", form, of) for path, form in _leaves(value)]
+        own = [Part(f"{of}{path}", f"the value of {of}{path}", form, of) for path, form in _leaves(value)]
         for by, form in found.derivatives.get(of, {}).items():
             order = "" if len(by) == 1 else str(len(by))
             whole = "the sum of " if of in found.summed else ""
             title = f"the derivative of {whole}{of} by {' and '.join(by)}"
             own.append(Part(f"d{order}{of}_d{'_d'.join(by)}", title, form, of))
-        try:
-            program_text(to, own, found.sources)
-        except UnwritableError as error:
-            diagnostics.append(Diagnostic("E340", f"{to} has no {error}, which the form of `{of}` needs"))
-        else:
-            parts += own
+        for part in own:
+            try:
+                program_text(to, [part], found.sources)
+            except UnwritableError as error:
+                diagnostics.append(Diagnostic("E340", f"{to} lacks {error}, which {part.title} needs"))
+            else:
+                parts.append(part)
     return program_text(to, parts, found.sources) if parts else ""
 
 

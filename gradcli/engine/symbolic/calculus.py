@@ -50,6 +50,12 @@ def gradients(form: Any, symbols: Any, earlier: list[Any] | tuple[Any, ...] = ()
     return array_of([item for row in rows for item in flat(row)], form.shape + shape)
 
 
+def occurs(form: Any, symbols: list[Any]) -> bool:
+    """Whether a scalar form depends on any of the symbols, which may come in arrays."""
+    asked = set().union(*(symbol.free_symbols for part in symbols for symbol in flat(part)))
+    return bool(asked & form.free_symbols)
+
+
 def flat(form: Any) -> list[Any]:
     """The scalar forms in an array, list or dict."""
     if isinstance(form, dict):
