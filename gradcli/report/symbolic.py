@@ -23,7 +23,7 @@ def render(format: str, answers: Sequence[Symbolic]) -> str:
     parts = []
     for answer in answers:
         text = answer.code or "".join(_rows(answer))
-        parts.append(f"{answer.file}:\n{text}" if len(answers) > 1 and not answer.code else text)
+        parts.append(f"{answer.file}:\n{text}" if len(answers) > 1 and text and not answer.code else text)
     return "\n".join(part for part in parts if part)
 
 
