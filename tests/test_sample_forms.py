@@ -35,8 +35,7 @@ def test_forms_of_a_sample(path: Path) -> None:
     try:
         found = symbolic.closed_forms(node, {}, Options())
     except GradcliError as error:
-        assert error.diagnostics[0].code == "E408"
-        return
+        found = symbolic.ClosedForms(str(path), diagnostics=error.diagnostics)
     assert {d.code for d in found.diagnostics} <= {"E340", "E408", "W340", "W341"}
     if not found.values:
         return

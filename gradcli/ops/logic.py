@@ -20,7 +20,8 @@ def _turn(m: Any, y: Any, x: Any) -> Any:
 
 
 OPS = [
-    _test("eq", "a, b", "Whether two values are equal.", symbolic=lambda s, a, b: s.compared("Eq", a, b), infix="==", primitive="equal"),
+    _test("eq", "a, b", "Whether two values are equal.",
+          symbolic=lambda s, a, b: s.compared("Eq", a, b), infix="==", primitive="equal"),
     _test("ne", "a, b", "Whether two values differ.",
           symbolic=lambda s, a, b: s.compared("Ne", a, b), infix="!=", primitive="not_equal", aliases=("not_equal",)),
     _test("lt", "a, b", "Whether a is smaller.",

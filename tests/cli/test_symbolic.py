@@ -95,8 +95,8 @@ SLOW = "var x = 0.5; t = x; for k in range(4) { t = sin(t) * exp(t) + log(1 + t*
 
 def test_simplification_is_cut_off(gradcli: Run) -> None:
     begun = time.monotonic()
-    result = gradcli("symbolic", "-e", SLOW, "--timeout", "1")
-    assert time.monotonic() - begun < 30  # it would take minutes
+    result = gradcli("symbolic", "-e", SLOW, "--order", "0", "--timeout", "2")
+    assert time.monotonic() - begun < 60  # it would take minutes
     assert "warning[W342]: simplification was cut off" in result.err
     assert result.code == 0
     assert result.out.startswith("t = (")
