@@ -15,6 +15,8 @@ lang        what a program means: text to syntax tree to resolved program, and e
 ops         what functions exist: one table, one entry a function, with its derivative
 library     layers, losses and optimizers in the language itself: `import nn` reads nn.tg
 diagnostics what errors and warnings are made of, and how one is drawn; codes.py explains each
+eager       the engine without the language: `gradcli.Tape`, and the values that it records; numpy.py has their functions
+extension   `gradcli.register`: functions of other packages join the table
 frozen      records that are cheap to define, for the trees; collector.py pauses the garbage collector around large ones
 
 The engine, from a program to its gradients: `evaluator` compiles it and runs it, with a case for each node in
@@ -23,8 +25,12 @@ instance of a module will be called. Every operation goes through `apply`; what 
 hot scalar code means the same, with `compound` operations. `tape` is the trace, `windows` the views of it that tapes are,
 `reverse` the sweep back over it, `forward` what carries tangents along, `rules` and `formulas` the readings of the table's
 derivatives that both use. `derivatives`, `jacobians` and `batches` answer what is asked of values, `transforms` what is asked of
-functions, at the `levels` that they open; gradients are `attached` to variables, and `backward` fills them; `reasons` says
-why there is nothing to give. Functions with a rule of their own are called by `own_functions`, and asked by `own_rules`.
+functions, at the `levels` that they open. A Jacobian takes few sweeps (`compressed`): `sparsity` finds, as `patterns`, which
+elements depend on which, `colouring` which rows or columns one sweep can carry together, and `structures` keeps both;
+`tangents` go forward over the `records`. Gradients are `attached` to variables, and `backward` fills them. A run can keep
+everything (`keeping`): `ancestry` is that as a graph, in which `reasons` says why there is no gradient, `walks` remember
+which way most of one came, `zeros` why it is zero, `nonfinite` and `blame` what made a nan, and `elements` what depends on
+one element. Functions with a rule of their own are called by `own_functions`, and asked by `own_rules`.
 `values`, `boxes`, `lanes` and `backends` say what a value is.
 
 An evaluation goes `Source -> lang.parse -> lang.resolve -> engine -> tasks.evaluate -> Evaluation -> report -> stdout`,
@@ -46,6 +52,9 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from .api import Program, load
     from .diagnostics import Diagnostic, GradcliError
+    from .eager.arrays import Value, Variable
+    from .eager.tape import Tape
+    from .extension import register, unregister
     from .tasks.evaluation import Evaluation
 
 _HOMES = {
@@ -53,9 +62,17 @@ _HOMES = {
     "Evaluation": "tasks.evaluation",
     "GradcliError": "diagnostics",
     "Program": "api",
+    "Tape": "eager.tape",
+    "Value": "eager.arrays",
+    "Variable": "eager.arrays",
     "load": "api",
+    "register": "extension",
+    "unregister": "extension",
 }
-__all__ = ["Diagnostic", "Evaluation", "GradcliError", "Program", "__version__", "load"]
+__all__ = [
+    "Diagnostic", "Evaluation", "GradcliError", "Program", "Tape", "Value", "Variable", "__version__",
+    "load", "register", "unregister",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

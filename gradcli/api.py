@@ -8,6 +8,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from .diagnostics import GradcliError, Source, did_you_mean
+from .ops.registry import changes
 from .tasks.evaluation import Evaluation, Options
 from .tasks.programs import parse_program, read_source
 
@@ -32,7 +33,8 @@ class Program:
 
     def __init__(self, resolved: ResolvedProgram, options: Options) -> None:
         self._resolved, self._options = resolved, options
-        self._compiled: Compiled | None = None  # at the first run
+        self._compiled: Compiled | None = None  # at the first run, and again when the table of functions has changed
+        self._changes = 0
 
     def run(self, inputs: Mapping[str, Any] | None = None, /, **names: Any) -> Evaluation:
         """Runs the program with these inputs: numbers, bools, nested lists of them, or NumPy arrays.
@@ -49,7 +51,8 @@ class Program:
             program = Program(parse_program(self._resolved.source, values), self._options)
             if program._resolved.names.keys() != self._resolved.names.keys():
                 return program.run(values)
-        self._compiled = self._compiled or prepare(self._resolved, self._options)
+        if self._compiled is None or self._changes != changes():
+            self._compiled, self._changes = prepare(self._resolved, self._options), changes()
         evaluation = evaluate(self._resolved, values, self._options, self._compiled)
         errors = [d for d in evaluation.diagnostics if d.severity == "error"]
         if errors:

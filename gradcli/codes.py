@@ -1,16 +1,19 @@
 """Every diagnostic code and reason code, with what it means and what to do: what `gradcli explain` prints.
 
 Examples that are programs really produce their code, and those that begin with `$` are commands that do (tests run both).
-Those of the language (E1, E2, E401, E402) stand in lang/codes.py.
+Those of the language (E1, E2, E401, E402) stand in lang/codes.py, those of `check` (from E602 on) in
+check_codes.py.
 
-E0 the command line · E1 syntax · E2 names and structure · E3 run time · E4 limits · E5 device · E6 expectations · E9 a bug.
+E0 the command line · E1 syntax · E2 names and structure · E3 run time · E4 limits · E5 device · E6 expectations and checks · E9 a bug.
 """
 
 from __future__ import annotations
 
+from .check_codes import CODES as _CHECKS
 from .form_codes import FORM_CODES as _FORMS
 from .lang.codes import CODES as _LANGUAGE
 from .lang.codes import Code as Code
+from .reason_codes import REASONS as _REASONS
 
 _COMMAND_LINE = {
     "E001": Code(
@@ -54,6 +57,12 @@ _COMMAND_LINE = {
         "a setting is wrong",
         "[tool.gradcli] in pyproject.toml, or gradcli.toml, isn't valid TOML or has a key that is no option.",
         'Keys are long options without their dashes: `dtype = "float32"`, for one command under [tool.gradcli.eval].',
+    ),
+    "E008": Code(
+        "a package can't add its functions",
+        "An installed package offers functions (entry-point group `gradcli.ops`), and failed to register them.\n"
+        "Packages are asked when a program calls what the table of builtins doesn't have.",
+        "The message says what the package raised. Update it, or remove it.",
     ),
 }
 
@@ -179,6 +188,13 @@ _RUN_TIME = {
         "Make the variable a parameter, or cut the path with `detach(…)`.",
         "var w = 2.0\nvar x = 3.0\nfn f(x) { return w * x } backward (dy) { return dy * w }\ny = f(x)",
     ),
+    "E324": Code(
+        "a nan or an infinity",
+        "With --debug-nan: an operation, forwards or on the way back, made a value that isn't finite, and the answer has it.\n"
+        "What `where` discards doesn't count.",
+        "The message shows the operation with its operands, and where there is one a formula that is finite there.",
+        "$ gradcli eval -e 'log(x) * 3' --set x=-2 --debug-nan",
+    ),
     "E318": Code(
         "an unconnected gradient",
         "With --unconnected error, a gradient that doesn't exist is an error. The reason code says why it doesn't.",
@@ -296,85 +312,7 @@ _OTHER = {
     ),
 }
 
-_REASONS = {
-    "never_read": Code(
-        "the source is never used", "Nothing that leads to the target reads it.", "Use it, or leave it out of wrt."
-    ),
-    "constant": Code(
-        "the source is a constant",
-        "Literals and `const` are never watched.",
-        "Declare it with `var`, or `watch` it before it is used.",
-    ),
-    "integer": Code(
-        "the path goes through integers", "Ints and bools have no derivatives.", 'Write floats: `2.0`, or `cast(x, "float64")`.'
-    ),
-    "string": Code("the source is a string", "Strings have no derivatives.", "Differentiate by a number."),
-    "frozen": Code(
-        "the source is frozen", "`frozen` variables aren't watched by themselves.", "Declare it with `var`, or `watch` it."
-    ),
-    "detached": Code(
-        "the path is cut by detach",
-        "`detach` (or `stop_gradient`) gives the value without its history.",
-        "Remove it, if it isn't meant.",
-    ),
-    "replaced": Code(
-        "the variable was replaced",
-        "`x = …` bound its name to a plain value.",
-        "Update the variable with `x := …`, or use another name for the value.",
-    ),
-    "state": Code(
-        "the path goes through a variable's state",
-        "`v := …` stores a value; reading v later starts a new path at v.",
-        "Use a plain name for intermediate values, and `:=` only for updates.",
-    ),
-    "paused": Code(
-        "the path goes through a pause block",
-        "Nothing is recorded inside `pause { … }`.",
-        "Move the computation out of the block.",
-    ),
-    "condition_only": Code(
-        "the source decides only a condition",
-        "Control flow is run, not differentiated: which branch is taken depends on the source, the value on it doesn't.",
-        "Let the value depend on it, for example with a smooth blend such as `sigmoid`.",
-    ),
-    "branch_not_taken": Code(
-        "the source is used only in a branch that wasn't taken",
-        "A gradient connects to what the taken path used.",
-        "At inputs that take the other branch there is a gradient.",
-    ),
-    "not_watched": Code(
-        "the tape doesn't watch the source",
-        "A tape watches trainable variables, unless opened with `watch_variables = false`; anything else has to be watched.",
-        "`watch x` inside the block of the tape.",
-    ),
-    "not_recorded": Code(
-        "the path was computed before the tape began",
-        "The tape holds only what was computed while it was open, from what it watched.",
-        "Open the tape earlier, or `watch` the source first.",
-    ),
-    "rule_gives_none": Code(
-        "a function's own rule returned none",
-        "The path goes through a function whose `backward` rule says, for this parameter, that there is no gradient.",
-        "Return a gradient in its place; zeros, if the function doesn't move with the parameter.",
-    ),
-    "not_on_path": Code(
-        "the source isn't on the path to the target",
-        "Both were recorded, but no operation leads from one to the other.",
-        "Check the names.",
-    ),
-    "unknown": Code(
-        "the reason wasn't found",
-        "The search runs the program a second time, for a bounded number of steps, and this program takes more.",
-        "Ask at a shorter run: fewer iterations, less data.",
-    ),
-    "undifferentiable": Code(
-        "the path goes through a function without a derivative",
-        "Functions such as `argmax`, `len` or comparisons give values that don't move with their operands.",
-        "`gradcli ops NAME` tells about a function; use a smooth one, such as `softmax`.",
-    ),
-}
-
 CODES: dict[str, Code] = (
-    dict(sorted({**_COMMAND_LINE, **_LANGUAGE, **_RUN_TIME, **_LIMITS, **_FORMS, **_OTHER}.items())) | _REASONS
+    dict(sorted({**_COMMAND_LINE, **_LANGUAGE, **_CHECKS, **_FORMS, **_RUN_TIME, **_LIMITS, **_OTHER}.items())) | _REASONS
 )
 REASONS: frozenset[str] = frozenset(_REASONS)

@@ -145,7 +145,7 @@ _MAX_CALLS = 8
 
 def said(diagnostic: Diagnostic) -> str:
     """What a diagnostic says in words, without the lines of the program that it shows."""
-    calls = [call if isinstance(call, str) else f"in `{call.function}`" for call in _shorten(diagnostic.calls)]
+    calls = [call if isinstance(call, str) else f"in `{call.function}`" for call in shorten_calls(diagnostic.calls)]
     headline = f"{diagnostic.severity}[{diagnostic.code}]: {diagnostic.message}"
     return "\n".join([headline, diagnostic.label, diagnostic.help, *calls])
 
@@ -162,7 +162,7 @@ def render(diagnostic: Diagnostic, color: bool = False) -> str:
         lines.append(f"  {diagnostic.label}")
     if diagnostic.help:
         lines.append(" " * gutter + paint("frame", " = ") + paint("bold", "help: ") + diagnostic.help)
-    for call in _shorten(diagnostic.calls):
+    for call in shorten_calls(diagnostic.calls):
         if isinstance(call, str):
             lines.append(" " * gutter + paint("frame", " = ") + call)
         else:
@@ -176,7 +176,8 @@ def _painter(color: bool) -> Any:
     return lambda style, text: f"{_STYLES[style]}{text}{_STYLES['off']}"
 
 
-def _shorten(calls: Sequence[CallSite]) -> list[CallSite | str]:
+def shorten_calls(calls: Sequence[CallSite]) -> list[CallSite | str]:
+    """The calls that led somewhere, or the first and last of them with a line that counts the others."""
     if len(calls) <= _MAX_CALLS:
         return list(calls)
     half = _MAX_CALLS // 2

@@ -20,17 +20,23 @@ LAW: dict[str, set[str]] = {
     "diagnostics": set(),
     "frozen": set(),
     "collector": set(),
-    "codes": {"form_codes", "lang.codes"},
+    "codes": {"check_codes", "form_codes", "lang.codes", "reason_codes"},
+    "check_codes": {"lang.codes"},
     "form_codes": {"lang.codes"},
+    "reason_codes": {"lang.codes"},
     "ops": set(),
     "lang": {"ops"},
     "engine": {"lang.program", "ops"},
     "tasks": {"engine", "lang", "ops"},
-    "report": {"tasks.evaluation", "tasks.forms"},
+    "report": {"tasks.evaluation", "tasks.explanations", "tasks.forms", "tasks.check.results", ""},
     "cli": {"tasks", "report", "ops", "codes", ""},
-    "api": {"tasks", "lang.program"},
+    "api": {"tasks", "lang.program", "ops.registry"},
+    "eager": {"engine", "ops"},
+    "numpy": {"eager", "ops"},
+    "extension": {"ops", "lang.expressions", "lang.lexer"},
     "__main__": {"cli"},
-    "": {"api", "tasks", "diagnostics"},  # the front door
+    "pytest_plugin": {"tasks", "report"},
+    "": {"api", "eager", "extension", "tasks", "diagnostics"},  # the front door
 }
 
 EVERYONES = {"collector", "diagnostics", "frozen"}  # what every room may import
@@ -44,6 +50,7 @@ DOORS: dict[str, set[str]] = {
     "sympy": {"engine"},
     "lark": {"lang"},
     "typer": {"cli"},
+    "pytest": {"pytest_plugin"},
 }
 
 MAX_LINES = 400
@@ -121,6 +128,8 @@ HEAVY = {"sympy", "scipy", "cupy", "matplotlib", "dask", "pydantic", "lark", "ri
         (("eval", "-e", "x**2 * sin(y)", "--set", "x=3", "--set", "y=0.5"), HEAVY | {"numpy"}),
         (("eval", "-e", "x**2", "--set", "x=3", "--format", "json"), HEAVY | {"numpy"}),
         (("eval", "-e", "x**2", "--set", "x=3", "--jacobian", "--hessian"), HEAVY | {"numpy"}),
+        (("why", "-e", "var x = 2.0; a = x**2; y = detach(a) * 3"), HEAVY | {"numpy"}),
+        (("eval", "-e", "log(x) * 3", "--set", "x=-2", "--debug-nan"), HEAVY | {"numpy"}),
         (("eval", "-e", "logit(x) + xlogy(x, ndtr(x)) + lgamma(x)", "--set", "x=0.3", "--no-grad"), HEAVY | {"numpy"}),
         (("eval", "-e", "sum(array([1.0, 2.0]) * x)", "--set", "x=3"), HEAVY),
     ],

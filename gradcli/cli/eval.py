@@ -34,11 +34,13 @@ def command(
     jacobian: options.Jacobian = False,
     hessian: options.Hessian = False,
     hessian_blocks: options.HessianBlocks = False,
+    sparse: options.Sparse = False,
     mode: options.Mode = "auto",
     unconnected: options.Unconnected = "none",
     closed_form: Annotated[
         bool, typer.Option("--closed-form", help="Also SymPy's closed form of each value and gradient, simplified.")
     ] = False,
+    debug_nan: options.DebugNan = False,
     dtype: options.Dtype = "float64",
     device: options.Device = "cpu",
     seed: options.Seed = 0,
@@ -87,8 +89,10 @@ def command(
             jacobian=jacobian,
             hessian=hessian,
             hessian_blocks=hessian_blocks,
+            sparse=sparse,
             mode=mode,
             unconnected=unconnected,
+            debug_nan=debug_nan,
             dtype=dtype,
             device=device,
             seed=seed,
@@ -102,20 +106,12 @@ def command(
         )
         names = options.programs(files, expr)
         with limits.limited(limits.parse_timeout(timeout), wanted.max_memory, job.fail):
-            values = _values(set_, inputs)
+            values = options.values(set_, inputs)
             for name in names:
                 job.run(name, expr, values, wanted)
     except GradcliError as error:
         return job.fail(*error.diagnostics)
     return job.tell()
-
-
-def _values(assignments: list[str] | None, path: str | None) -> Mapping[str, Any]:
-    if not assignments and path is None:
-        return {}
-    from ..tasks.inputs import read_inputs
-
-    return read_inputs(assignments or (), path)
 
 
 class _Job:

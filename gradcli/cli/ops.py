@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from ..diagnostics import Diagnostic, GradcliError, did_you_mean
-from ..ops import ALIASES, INFIX, OPS
+from ..ops import ALIASES, BUILTINS, INFIX, OPS, registry
 from ..ops.formula import Formula, read_partial
 from ..ops.op import Op
 from . import options
@@ -27,8 +27,11 @@ def command(
       gradcli ops tanh
       gradcli ops '**' --format json
     """
-    bold = ("\x1b[1m", "\x1b[0m") if Terminal(color).color else ("", "")
-    chosen = [op for op in OPS.values() if not op.internal] if name is None else [find(name)]
+    terminal = Terminal(color)
+    bold = ("\x1b[1m", "\x1b[0m") if terminal.color else ("", "")
+    if name is None:
+        registry.load_packages()
+    chosen = list(BUILTINS.values()) if name is None else [find(name)]
     if format == "json":
         entries = [as_object(op) for op in chosen]
         print(json.dumps(entries if name is None else entries[0], ensure_ascii=False, indent=1))
@@ -36,13 +39,15 @@ def command(
         print(listing(chosen, bold))
     else:
         print(page(chosen[0], bold))
+    for message in registry.failures():
+        terminal.diagnostic(Diagnostic("E008", message))
     return 0
 
 
 def find(name: str) -> Op:
     """The builtin under a name or sign. Raises GradcliError with the closest one."""
-    if name in INFIX or name in OPS:
-        return INFIX.get(name) or OPS[name]
+    if op := INFIX.get(name) or OPS.get(name) or registry.find(name):
+        return op
     close = f"did you mean `{ALIASES[name]}`?" if name in ALIASES else did_you_mean(name, OPS)
     raise GradcliError(Diagnostic("E001", f"no builtin `{name}`", help=close or "`gradcli ops` lists all of them"))
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Annotated, Literal
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -29,6 +29,9 @@ NoGrad = Annotated[bool, typer.Option("--no-grad", help="No gradients.")]
 Jacobian = Annotated[bool, typer.Option("--jacobian", help="Also Jacobians: of each output by each variable.")]
 Hessian = Annotated[bool, typer.Option("--hessian", help="Also Hessians: by each variable twice.")]
 HessianBlocks = Annotated[bool, typer.Option("--hessian-blocks", help="Also Hessians, with the mixed blocks of two variables.")]
+Sparse = Annotated[
+    bool, typer.Option("--sparse", help="Jacobians and Hessians as lists of what isn't zero by structure: rows, cols, values.")
+]
 Mode = Annotated[
     Literal["auto", "reverse", "forward"],
     typer.Option("--mode", metavar="auto|reverse|forward", help="How to differentiate; auto chooses."),
@@ -36,6 +39,9 @@ Mode = Annotated[
 Unconnected = Annotated[
     Literal["none", "zero", "error"],
     typer.Option("--unconnected", metavar="none|zero|error", help="What a gradient that doesn't exist gives."),
+]
+DebugNan = Annotated[
+    bool, typer.Option("--debug-nan", help="Find the first operation that makes a nan or an infinity in the answer.")
 ]
 Dtype = Annotated[
     Literal["float64", "float32"], typer.Option("--dtype", metavar="float64|float32", help="The float type of the run.")
@@ -71,6 +77,15 @@ def names(values: Iterable[str] | None) -> tuple[str, ...]:
                 name += c
         found.append(name)
     return tuple(name.strip() for name in found if name.strip())
+
+
+def values(assignments: list[str] | None, path: str | None) -> Mapping[str, Any]:
+    """The inputs that `--set` and `--inputs` give. Raises GradcliError."""
+    if not assignments and path is None:
+        return {}
+    from ..tasks.inputs import read_inputs
+
+    return read_inputs(assignments or (), path)
 
 
 def programs(files: list[str] | None, expr: str | None) -> list[str]:

@@ -40,6 +40,11 @@ class Terminal:
         if self.verbose:
             self._tell(text)
 
+    def summary(self, text: str) -> None:
+        """Says what came of it all, where the answer itself is for machines, or in a file."""
+        if not self.quiet:
+            self._tell(text)
+
     def _tell(self, text: str) -> None:
         # Standard output first, so that the two read in order where they end up in one place.
         sys.stdout.flush()

@@ -8,6 +8,7 @@ operations (`scalar_closures.py`, `fusion.py`) do the same for floats alone, and
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NoReturn
 
 from ..ops import OPS
@@ -15,8 +16,11 @@ from ..ops.op import Op, OpError
 from . import scalars
 from .backends import CPU, INT_MAX, broadcast_shapes, checked_int, count, dtype_name, is_inexact, is_scalar, shape_of
 from .boxes import UNBOXED, Dual, level_of, primal
+from .by_rows import joint, on_lanes, varies
+from .changes import note
 from .formulas import array_function, rule_reads, scalar_function
-from .lanes import Lanes, with_rows
+from .keeping import KeepingTrace
+from .lanes import Lanes, narrow, with_rows
 from .run import Run
 from .tape import Site, Trace, blank
 from .values import List, Variable, deeper, describe, read, show_shape
@@ -42,10 +46,12 @@ def apply(run: Run, site: Site, operands: tuple[Any, ...], options: Mapping[str,
     if op.elementwise:
         y = elementwise(run, site, primals)
     else:
-        options = options if not run.trace.keeps_all else _without_writing(options)
+        options = _without_writing(options) if run.trace.room > 0 else options
         y = structural(run, site, primals, options)
     active = tuple([k for k, v in enumerate(values) if type(v) is tuple])
     if not active and not run.trace.keeps_constants:
+        if isinstance(run.trace, KeepingTrace):
+            run.trace.witness(site, primals, options, y)
         return List(y) if type(y) is list else y
     return _record(run.trace, site, values, primals, options, y, active)
 
@@ -59,7 +65,7 @@ def _apply_at(run: Run, site: Site, values: list[Any], options: Mapping[str, Any
         return push(run, site, values, options, level)
     active = tuple([k for k, v in enumerate(values) if level_of(v) == level])
     below = [v[0] if k in active else v for k, v in enumerate(values)]
-    options = options if not boxed[2].trace.keeps_all else _without_writing(options)
+    options = options if boxed[2].trace.room <= 0 else _without_writing(options)
     y = apply(run, site, tuple(below), options)
     return _record(boxed[2].trace, site, values, below, options, y.items if type(y) is List else y, active)
 
@@ -83,11 +89,13 @@ def _record(
         return y
     inputs = [values[k] for k in active]
     site = site.on(active)
+    keeps = trace.room > 0
     if trace.keeps_all and not (op.differentiable and is_inexact(y)):
-        return trace.record(site, inputs, tuple(primals), options, blank(y), y)
+        saved = primals if keeps else list(map(blank, primals))
+        return trace.record(site, inputs, tuple(saved), options, y if keeps else blank(y), y)
     reads = site.reads if site.reads is not None else _reads(site, len(primals))
-    saved = primals if trace.keeps_all else [p if k in reads else blank(p) for k, p in enumerate(primals)]
-    kept = y if "result" in reads else blank(y)
+    saved = primals if keeps else [p if k in reads else blank(p) for k, p in enumerate(primals)]
+    kept = y if keeps or "result" in reads else blank(y)
     if site.narrow:
         if not shape_of(y) and type(primal(primals[0])) is complex and type(primal(y)) is float:
             site = site.on_complex()
@@ -120,15 +128,16 @@ def _record_parts(
 ) -> Any:
     """An op with several results: one record whose value is their list, and a record for each part of it."""
     reads = _reads(site.on(active), len(primals))
-    saved = tuple(primals if trace.keeps_all else [p if k in reads else blank(p) for k, p in enumerate(primals)])
+    keeps = trace.room > 0
+    saved = tuple(primals if keeps else [p if k in reads else blank(p) for k, p in enumerate(primals)])
     inputs = [values[k] for k in active]
-    kept = y if "result" in reads else [blank(part) for part in y]
+    kept = y if keeps or "result" in reads else [blank(part) for part in y]
     whole = trace.record(site.on(active), inputs, saved, options, kept, y)
     part_site = site.derived(PART).on((0,))
     part_site.of = site.of
     n = len(y)
     return List([
-        trace.record(part_site, [whole], (n,), {"index": k}, blank(part), part) if is_inexact(primal(part)) else part
+        trace.record(part_site, [whole], (n,), {"index": k}, kept[k], part) if is_inexact(primal(part)) else part
         for k, part in enumerate(y)
     ])  # fmt: skip
 
@@ -208,10 +217,17 @@ def _has_traced(items: list[Any], depth: int) -> bool:
 
 def elementwise(run: Run, site: Site, primals: list[Any]) -> Any:
     """An elementwise op on primals: scalars of Python by their own functions, anything else as arrays."""
+    try:
+        return _elementwise(run, site, primals)
+    except OpError as error:  # of a function that another package registered
+        refuse(run, site, error)
+
+
+def _elementwise(run: Run, site: Site, primals: list[Any]) -> Any:
     op = site.op
     kinds = {type(p) for p in primals}
     if Lanes in kinds:
-        return Lanes(elementwise(run, site, [with_rows(p) for p in primals]))
+        return _elementwise_on_lanes(run, site, primals)
     if kinds <= _SCALARS:
         if op.integers == "keep" and kinds <= _INTEGERS:
             return _integers(run, site, op, primals)
@@ -233,6 +249,15 @@ def elementwise(run: Run, site: Site, primals: list[Any]) -> Any:
         return run.backend.settle(array_function(run.backend, op)(*primals))
     except TypeError:
         run.fail("E301", f"`{op.infix or op.name}` isn't defined for {' and '.join(map(describe, primals))}", site.span)
+
+
+def _elementwise_on_lanes(run: Run, site: Site, primals: list[Any]) -> Lanes:
+    """The same a row at a time, on arrays that have the rows last; `primals` get the rows that run."""
+    group = joint(run, primals, site.span)
+    primals[:] = [narrow(p, group) for p in primals]
+    if broadcast_shapes([p.shape for p in primals if getattr(p, "shape", ())]) is None:
+        _fail_broadcast(run, site, primals)
+    return Lanes(elementwise(run, site, [with_rows(p, group) for p in primals]), group)
 
 
 def _fail_broadcast(run: Run, site: Site, primals: list[Any]) -> NoReturn:
@@ -307,13 +332,17 @@ def verify_integers(run: Run, site: Site, y: Any, estimate: Any, exact: Callable
 
 def structural(run: Run, site: Site, primals: list[Any], options: Mapping[str, Any]) -> Any:
     """A structural op on primals. Failures of its `compute` become diagnostics at the site."""
-    op = site.op
-    xp = run.backend.xp
-    if Lanes in map(type, primals):
-        run.fail("E320", f"`{op.name}` takes no rows", site.span, help="only elementwise operations do")
+    if Lanes in map(type, primals) or site.op.category == "lanes" or (run.group is not None and varies(options)):
+        return on_lanes(run, site, primals, options, partial(_compute, run, site))
+    return _compute(run, site, primals, options)
+
+
+def _compute(run: Run, site: Site, primals: list[Any], options: Mapping[str, Any], function: Any = None) -> Any:
+    """The op on arrays, by its `compute`, or by `function(xp, *primals, **options)` that does the same for many rows."""
+    op, xp = site.op, run.backend.xp
     options = _with_context(run, op, options)
     try:
-        if op.result_shape is not None:
+        if op.result_shape is not None and function is None:
             shape = op.result_shape(
                 *map(shape_of, primals), **{k: v for k, v in options.items() if k not in ("dtype", "generator")}
             )
@@ -321,11 +350,12 @@ def structural(run: Run, site: Site, primals: list[Any], options: Mapping[str, A
                 run.verify_allocation(8 * count(shape), f"an array of shape {show_shape(tuple(shape))}", site.span)
         if run.backend is not CPU and op is not WHERE:  # other functions on whole arrays take no numbers there
             primals = [run.backend.scalar(p) if is_scalar(p) else p for p in primals]
-        y = op.compute(xp, *primals, **options)  # type: ignore[misc]
+        function = function or op.compute
+        y = function(xp, *primals, **options)
         if op.integers == "keep" and getattr(y, "dtype", None) is not None and y.dtype.kind == "i":
-            estimate = op.compute(xp, *[xp.asarray(p, "float64") for p in primals], **options)  # type: ignore[misc]
+            estimate = function(xp, *[xp.asarray(p, "float64") for p in primals], **options)
             exact = run.backend.exact
-            verify_integers(run, site, y, estimate, lambda: op.compute(CPU.xp, *map(exact, primals), **options))  # type: ignore[misc]
+            verify_integers(run, site, y, estimate, lambda: function(CPU.xp, *map(exact, primals), **options))
     except OpError as error:
         refuse(run, site, error)
     except MemoryError:
@@ -358,6 +388,7 @@ def _with_context(run: Run, op: Op, options: Mapping[str, Any]) -> Mapping[str, 
         # that a seed gives the same numbers everywhere.
         random = CPU.xp.random
         generator = random.Generator(random.Philox([run.settings.seed, run.draws]))
+        note(run, "draws")
         run.draws += 1
         return {**options, "dtype": run.settings.dtype, "generator": generator}
     if op.category == "making":

@@ -14,6 +14,7 @@ from ..lang import program
 from ..ops import OPS
 from .apply import to_array
 from .backends import is_inexact, shape_of
+from .changes import note
 from .compiler import Compiler
 from .keeping import KeepingTrace
 from .run import Run
@@ -102,11 +103,12 @@ def attach(run: Run, value: Any, req: Any, span: Span, name: str = "") -> Any:
             _meant(state, span),
         )
     variable.req = req
+    note(run, ("grad", variable))
     variable.grad = run.backend.xp.zeros(state.shape, state.dtype) if shape_of(state) else type(state)(0)
     variable.attach(run)
     run.attached[variable.number] = variable
-    if isinstance(run.trace, KeepingTrace) and type(value) is tuple:
-        run.trace.states.setdefault(variable.number, []).append((value, span, "attach"))  # its history ends here
+    if isinstance(run.trace, KeepingTrace):
+        run.trace.left(variable.number, value, span, "attach")
     return variable
 
 

@@ -12,14 +12,16 @@ from typing import Any, NoReturn
 from ..diagnostics import Diagnostic, GradcliError, Span
 from ..ops import OPS
 from . import reasons
+from .ancestry import Ancestry
 from .apply import apply
 from .attached import recorded
+from .changes import note
 from .derivatives import gradients, seeds_for, verify_target
 from .keeping import KeepingTrace
 from .run import Run
 from .tape import STRIDE, Segment, Site, Traced, primal, reachable
 from .values import Variable, describe, leaves, read
-from .windows import Window, inputs_of
+from .windows import Window, inputs_of, stretch_at
 
 ADD = OPS["add"]
 
@@ -53,6 +55,7 @@ def backward(run: Run, site: Site, operands: list[Any], options: dict[str, Any])
         plain_seeds = [(head, primal(cotangent)) for head, cotangent in seeds]
         filled = _filled(run, site, variables, gradients(run, plain_seeds, variables, False, path))
     for variable, grad in zip(variables, filled, strict=True):
+        note(run, ("grad", variable))
         variable.grad = grad
     if not (retain or create):
         path.consume(span)
@@ -89,7 +92,7 @@ def _head(run: Run, value: Any, span: Span) -> Traced:
     if number < 0:
         help = "compute something from it inside `record { … }`"
         run.fail("E325", f"the head of `backward` is {name} itself", span, "no operation made it", help)
-    inside, _ = segment.stretches.at(number)
+    inside, _ = stretch_at(segment.stretches, number)
     if not inside:
         made: Site = segment.records[(number - segment.first) * STRIDE]
         label = f"{_place(made.span, span)} computed it"
@@ -107,8 +110,9 @@ def _fail_plain(run: Run, head: Any, span: Span) -> NoReturn:
     """Fails for a head without a history. What cut it, only a run that keeps everything can tell."""
     message = f"the head of `backward` is a plain value: {describe(head)}"
     if type(head) is tuple and isinstance(trace := head[2].trace, KeepingTrace):
+        ancestry = Ancestry(trace)
         for variable in run.attached.values():
-            reason = reasons.broken(trace, variable.number, head[1])
+            reason = reasons.break_between(ancestry, variable.number, {head[1]})
             if reason is not None and reason.span is not None:
                 label = f"{_place(reason.span, span)}: {reason.text}"
                 raise GradcliError(Diagnostic("E325", message, span, label, reason.help, reason.code))
@@ -177,7 +181,7 @@ class Path(Window):
             if newest < 0:
                 break  # only leaves are left
             left = sum([number >= first for number in pending])
-            inside, since = segment.stretches.at(newest)
+            inside, since = stretch_at(segment.stretches, newest)
             numbers: list[int] = []
             for number in range(newest, first - 1, -1):
                 if number not in pending:
@@ -185,7 +189,7 @@ class Path(Window):
                 pending.remove(number)
                 left -= 1
                 if number < since:
-                    inside, since = segment.stretches.at(number)
+                    inside, since = stretch_at(segment.stretches, number)
                 k = (number - first) * STRIDE
                 if active is not None and number not in active:
                     pass

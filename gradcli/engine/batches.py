@@ -28,15 +28,16 @@ def batch_jacobian(run: Run, site: Site, operands: list[Any], options: dict[str,
     verify_batch(run, shape, inner, site)
     traced = verify_target(run, target, site.span)
 
-    def pull(seed: Any, recorded: bool = True) -> Any:
+    def pull(seed: Any, recorded: bool = False) -> Any:
         return gradients(run, [(traced[0], seed)], [operands[1]], recorded, window)[0]
 
-    rows = [pull(seed) for seed in batch_seeds(run, primal(target))] if traced else []
+    rows = [pull(seed, not run.once) for seed in batch_seeds(run, primal(target))] if traced else []
     if all(row is None for row in rows):
         note_unconnected(run, target, operands[1], site.span, window)
         return None
     filled = [zeros_like(run, source) if row is None else row for row in rows]
-    warn_of_mixing(run, site, primal(target), filled, lambda seed: pull(seed, recorded=False))
+    # Duals take no plain sweep.
+    warn_of_mixing(run, site, primal(target), filled, lambda seed: pull(seed, recorded=run.level > 0))
     return joined_rows(run, site, filled, shape, inner)
 
 

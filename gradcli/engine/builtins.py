@@ -14,10 +14,12 @@ from .attached import attach_grad
 from .backends import shape_of
 from .backward import backward
 from .batches import batch_jacobian
+from .by_rows import RowRange, apart
 from .derivatives import detach, grad, hvp, jvp, vjp
 from .indexing import read_index
 from .jacobians import hessian, jacobian, verify_mode
 from .keeping import settled
+from .lanes import Lanes
 from .run import Run
 from .tape import Site, primal
 from .values import List, Transform, describe, is_callable, plain, read, show
@@ -34,7 +36,7 @@ def iterate(run: Run, value: Any, span: Span) -> Iterator[Any]:
     if type(inner) is dict:
         return iter(list(inner))
     if shape_of(inner):
-        if value is inner and inner.ndim == 1 and inner.dtype.char in "dl?D":
+        if value is inner and hasattr(inner, "tolist") and inner.ndim == 1 and inner.dtype.char in "dl?D":
             return iter(inner.tolist())
         site = Site(GETITEM, span)
         return (read_index(run, site, value, (i,)) for i in range(inner.shape[0]))
@@ -50,16 +52,18 @@ def rows(run: Run, site: Site, value: Any) -> list[Any]:
     return [value]
 
 
-def bounds(run: Run, site: Site, operands: list[Any]) -> range:
+def bounds(run: Run, site: Site, operands: list[Any]) -> range | RowRange:
     """The ints that `range` stands for. Raises GradcliError for anything but one to three ints."""
     numbers = [settled(read(o), site.span) for o in operands]
     for number in numbers:
-        if type(number) is not int:
+        if type(number) is not int and not (type(number) is Lanes and number.dtype.kind == "i" and not number.shape):
             run.fail("E311", f"`range` takes ints, and this is {describe(number)}", site.span, help="convert with `int64(…)`")
     if len(numbers) > 3:
         run.fail("E308", f"`range` takes 1 to 3 ints, {len(numbers)} given", site.span)
-    if len(numbers) == 3 and numbers[2] == 0:
+    if len(numbers) == 3 and (numbers[2] == 0 or (type(numbers[2]) is Lanes and not numbers[2].array.all())):
         run.fail("E311", "the step of `range` is 0", site.span)
+    if Lanes in map(type, numbers):
+        return RowRange(run, numbers, site.span)
     return range(*numbers)
 
 
@@ -83,6 +87,8 @@ LAZY: dict[str, Callable[[Run, Site, list[Any]], Any]] = {"range": bounds, "zip"
 def _listed(name: str) -> Callable[..., List]:
     def implementation(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> List:
         values = LAZY[name](run, site, operands)
+        if type(values) is RowRange:  # lists of one length only can be one
+            apart(run, next(v for v in (values.stop, values.start, values.step) if type(v) is Lanes))
         if type(values) is range:
             run.verify_allocation(8 * len(values), f"a list of {len(values)}", site.span)
         return List(list(values))
@@ -156,12 +162,24 @@ def transform(run: Run, site: Site, function: Any, options: dict[str, Any]) -> T
 
 def transform_options(run: Run, site: Site, options: dict[str, Any]) -> dict[str, Any]:
     """The options of a transform, plain. Raises GradcliError (E311) for those that can't be."""
+    if "in_axes" in options:
+        return {"in_axes": verify_axes(run, options["in_axes"], site.span)}
     wrt, mode = plain(options["wrt"]), options.get("mode", "auto")
     positions = wrt if isinstance(wrt, list) else [wrt]
     if not positions or not all(type(k) is int and k >= 0 for k in positions) or len(set(positions)) < len(positions):
         message = f"`wrt` is {show(options['wrt'])}"
         run.fail("E311", message, site.span, help="it is the position of an argument, from 0, or a list of these")
-    return {"wrt": wrt, "mode": verify_mode(run, mode, site.span)}
+    return {"wrt": wrt, "mode": verify_mode(run, mode, site.span), "sparse": bool(primal(read(options.get("sparse", False))))}
+
+
+def verify_axes(run: Run, in_axes: Any, span: Span) -> Any:
+    """What `in_axes` says: an int, None, or a list of these. Raises GradcliError (E311) for anything else."""
+    axes = plain(in_axes)
+    listed = axes if isinstance(axes, list) else [axes]
+    if not listed or not all(a is None or type(a) is int for a in listed):
+        help = "it is the axis that the rows lie along, none for an argument that they share, or a list of these"
+        run.fail("E311", f"`in_axes` is {show(in_axes)}", span, help=help)
+    return axes
 
 
 _HISTORY_ONLY = frozenset(("detach", "stop_gradient"))
@@ -170,7 +188,3 @@ _HISTORY_ONLY = frozenset(("detach", "stop_gradient"))
 def asks_of_values(op: Op) -> bool:
     """Whether an op asks for a derivative of values that have been computed, which needs a trace."""
     return op.category == "derivatives" and not op.transforms and op.name not in _HISTORY_ONLY
-
-
-def public_names() -> list[str]:
-    return [name for name, op in OPS.items() if not op.internal]

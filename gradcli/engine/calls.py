@@ -8,11 +8,13 @@ from typing import Any
 
 from ..diagnostics import CallSite, GradcliError, Span, did_you_mean
 from ..lang import program
+from ..ops import BUILTINS, registry
 from ..ops.op import BindingError, Op
 from . import builtins, indexing, modules, tapes
 from .apply import apply
 from .compiler import Closure, Compiler
 from .inlining import known_functions
+from .liveness import Liveness
 from .own_functions import with_rule
 from .run import MAX_DEPTH, Run
 from .tape import Site
@@ -67,7 +69,8 @@ def _compile_code(c: Compiler, node: program.Function) -> Code:
     path = function_path(node) if c.places else c.path
     parameters = {p.slot.index for p in node.parameters}
     functions = known_functions(node.body, node, c.functions)
-    with c.within(declared=set(), parameters=parameters, path=path, in_module=False, in_function=True, functions=functions):
+    facts = {"declared": set(), "parameters": parameters, "functions": functions, "liveness": Liveness(node.body)}
+    with c.within(path=path, in_module=False, in_function=True, **facts):
         body = compile_body(c, node.body)
     return code_of(node, body)
 
@@ -210,9 +213,11 @@ def call_value(run: Run, callee: Any, arguments: list[Any], keywords: dict[str, 
     if type(callee) is Instance:
         return call_value(run, modules.call_member(run, callee, site.span), arguments, keywords, site, path)
     if type(callee) is Transform:
-        from .transforms import call_transform  # which calls functions
+        from .mapping import call_mapped  # which call functions
+        from .transforms import call_transform
 
-        return call_transform(run, callee, arguments, keywords, site)
+        call = call_mapped if callee.kind == "vmap" else call_transform
+        return call(run, callee, arguments, keywords, site)
     run.fail("E308", f"{describe(callee)} is not a function", site.span, help="only functions can be called")
 
 
@@ -257,6 +262,7 @@ def compile_structural(c: Compiler, node: program.Apply, site: Site, operands: l
     from .expressions import compile_expression
 
     op = node.op
+    c.rules = c.rules or op.reverse_only
     given = [(name, compile_expression(c, value)) for name, value in node.options]
     parameters = op.signature.operands
     fixed = [_default(parameters[k].default) if operand is None else operand for k, operand in enumerate(operands)]
@@ -336,6 +342,7 @@ def compile_method_call(c: Compiler, node: program.MethodCall) -> Callable[..., 
 
     if c.in_function and (node.name in tapes.REQUESTS or (node.op is not None and builtins.asks_of_values(node.op))):
         c.asks = True
+    c.rules = c.rules or (node.op is not None and node.op.reverse_only)
     receiver, method = compile_expression(c, node.receiver), compile_method(c, node)
     positional, keywords = compile_arguments(c, node.arguments)
     site, name = Site(CALL, node.span), node.name
@@ -366,9 +373,11 @@ def compile_method(c: Compiler, node: program.MethodCall) -> Callable[[list[Any]
         if type(value) in (dict, Namespace, Instance):
             return indexing.member(run, value, name, node.span), []
         callee = function(frame) if function is not None else UNSET
-        if callee is UNSET and node.op is None:
-            run.fail("E309", f"there is no function `{name}`", node.span, help=did_you_mean(name, builtins.public_names()))
-        return (node.op if callee is UNSET else callee), [value]
+        if callee is UNSET:
+            callee = node.op or registry.find(name)
+        if callee is None:
+            run.fail("E309", f"there is no function `{name}`", node.span, help=did_you_mean(name, BUILTINS))
+        return callee, [value]
 
     return method
 

@@ -31,6 +31,7 @@ class Compiler:
     asks       whether a function asks for gradients of values (`grad(y, x)`, a tape); a run that keeps everything does
     rules      whether a function has a rule of its own, or is opaque
     parameters  the slots of the function being compiled that are its parameters
+    liveness   which names of the frame being compiled are still read (`liveness.py`); None where all may be, from outside
     """
 
     def __init__(
@@ -46,6 +47,7 @@ class Compiler:
         self.functions: dict[int, program.Function] = {}
         self.in_function, self.asks, self.rules = False, keeps_all, False
         self.parameters: set[int] = set()
+        self.liveness: Any = None
         self.settings = settings
         self.keeps_all = keeps_all
         self.slow = keeps_all or settings.dtype != "float64"

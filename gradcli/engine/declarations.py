@@ -10,6 +10,7 @@ from ..lang import program
 from ..ops import OPS
 from .apply import apply, plain_array, to_array
 from .backends import INT_MAX, INT_MIN, dtype_name, shape_of
+from .changes import note
 from .compiler import Compiler
 from .expressions import compile_expression, compile_value
 from .indexing import compile_items
@@ -301,11 +302,11 @@ def _set_state(run: Run, variable: Variable, new: Any, index: Any, node: program
             if wide and not (dtype_name(new) == "float64" and dtype_name(old) == "float32"):
                 run.fail("E313", f"`{variable.name}` is {dtype_name(old)}, and the new state {describe(new)}", node.span)
             new = cast(run, new, dtype_name(old))
+    note(run, variable)
     variable.state = new
     variable.attach(run)
-    if isinstance(run.trace, KeepingTrace) and type(traced) is tuple:
-        # The state's history ends here; this policy keeps it, so that `reasons.py` can say so.
-        run.trace.states.setdefault(variable.number, []).append((traced, node.span, "update"))
+    if isinstance(run.trace, KeepingTrace):
+        run.trace.left(variable.number, traced, node.span, "update")
 
 
 def _plain_state(run: Run, value: Any, node: program.Update) -> Any:

@@ -13,7 +13,7 @@ from .backends import dtype_name, is_complex, is_inexact, shape_of
 from .lanes import Lanes
 from .reverse import sweep
 from .run import Run, Unconnected
-from .tape import STRIDE, Site, Traced, primal, reachable
+from .tape import STRIDE, Site, Traced, blank, primal, reachable
 from .unregistered import request
 from .values import Instance, List, Transform, Variable, describe, is_callable, is_number, leaves, map_structure, read, show_shape
 from .windows import Window, inputs_of
@@ -86,7 +86,8 @@ def ones_like(run: Run, value: Any) -> Any:
     """The cotangent of a sum: ones of the value's shape and dtype."""
     value = primal(value)
     if type(value) is Lanes:
-        return Lanes(run.backend.xp.ones(value.array.shape, value.dtype))
+        group = run.group if run.group is not None and run.group.within(value.group) else value.group
+        return Lanes(run.backend.xp.ones((*value.shape, group.size), value.dtype), group)
     if not shape_of(value):
         return 1.0 if type(value) is float else _scalar_like(run, value, 1.0)
     return run.backend.xp.ones(value.shape, value.dtype)
@@ -103,7 +104,7 @@ def zeros_like(run: Run, value: Any) -> Any:
     """Zeros of the value's shape and dtype; floats for what is no float."""
     value = primal(read(value))
     if not shape_of(value):
-        return _scalar_like(run, value, 0.0)
+        return _scalar_like(run, value, 0.0) if type(value) is not Lanes else run.backend.settle(value.dtype.type(0.0))
     return run.backend.xp.zeros(value.shape, value.dtype if is_inexact(value) else run.settings.dtype)
 
 
@@ -231,7 +232,7 @@ def detach(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -
     def cut(value: Any) -> Any:
         value = read(value)
         if type(value) is tuple and run.trace.keeps_all:
-            return run.trace.record(site.on((0,)), [value], (), {}, None, value[0])
+            return run.trace.record(site.on((0,)), [value], (), {}, blank(value[0]), value[0])
         return primal(value)
 
     return map_structure(cut, operands[0])

@@ -68,11 +68,11 @@ _WINDOWS = program.Tape | program.Watch | program.Pause | program.Import
 
 
 def asks_for_nothing(node: program.Program) -> bool:
-    """Whether a program neither asks for a derivative nor says what is recorded, nor has rules of its own: forward mode
+    """Whether a program neither asks for a derivative nor says what is recorded, nor has rules for one mode only: forward mode
     then needs no trace, and means the same as reverse mode. Where the text can't tell, the answer is no."""
     for item, _ in _everything(node.body):
         op = getattr(item, "op", None)
-        if not isinstance(item, _PLAIN) or isinstance(item, _WINDOWS) or (op is not None and is_request(op)):
+        if not isinstance(item, _PLAIN) or isinstance(item, _WINDOWS) or (op is not None and (is_request(op) or op.reverse_only)):
             return False
         if isinstance(item, program.MethodCall) and item.name in _TAPE_REQUESTS:
             return False
@@ -114,7 +114,8 @@ _PLAIN = (
     | program.FunctionParameter | program.Argument | program.TypeSpec | program.Domain | program.Slice | program.EllipsisItem
     | program.Target | program.Expression
 )  # fmt: skip
-_FIRST = frozenset(("grad", "vjp", "value_and_grad"))  # requests that differentiate nothing that they computed themselves
+# Requests that differentiate nothing that they computed themselves, or record that whatever the program does.
+_FIRST = frozenset(("grad", "vjp", "value_and_grad", "jacobian", "batch_jacobian", "hessian"))
 
 
 def differentiates_once(node: program.Program, targets: Iterable[str] = ()) -> bool:

@@ -7,6 +7,7 @@ which means the same.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ..lang import program
@@ -14,11 +15,13 @@ from . import builtins, calls, indexing, modules, scalar_closures
 from .apply import apply
 from .backends import shape_of
 from .boxes import Dual, up_to
+from .by_rows import agreed, joint
 from .compiler import Closure, Compiler
+from .divergence import MERGE, choose
 from .formulas import scalar_function
 from .fusion import fuse, plan
 from .keeping import KeepingTrace
-from .lanes import Lanes
+from .lanes import Lanes, narrow
 from .scalar_closures import Operand
 from .scalars import FAST
 from .tape import Site, primal
@@ -102,6 +105,7 @@ def _read(c: Compiler, node: program.Read) -> Closure:
 
 
 def _builtin(c: Compiler, node: program.Builtin) -> Closure:
+    c.rules = c.rules or node.op.reverse_only
     c.asks = c.asks or builtins.asks_of_values(node.op)  # whoever calls it may be a function
     return lambda frame: node.op
 
@@ -227,19 +231,20 @@ def same(a: Any, b: Any, depth: int = 0) -> bool:
 # ---- choice ----------------------------------------------------------------------------------------------------------
 
 
-def compile_condition(c: Compiler, node: program.Expression) -> Callable[[list[Any]], bool]:
-    """A condition: one bool. An array of more elements is an error that names `any` and `all`."""
+def compile_condition(c: Compiler, node: program.Expression) -> Closure:
+    """A condition: one bool, or lanes of them where it differs between rows. An array of more elements is an error that names
+    `any` and `all`."""
     value, span = compile_value(c, node), node.span
 
-    def condition(frame: list[Any]) -> bool:
+    def condition(frame: list[Any]) -> Any:
         v = value(frame)
         return v if v is True or v is False else truth(frame[0], v, span)
 
     return condition
 
 
-def truth(run: Any, value: Any, span: Any) -> bool:
-    """The bool that a value stands for as a condition."""
+def truth(run: Any, value: Any, span: Any) -> Any:
+    """The bool that a value stands for as a condition; lanes of them where it differs between the rows that run."""
     if type(value) is tuple or type(value) is Dual:
         if isinstance(run.trace, KeepingTrace) and type(value := up_to(value, 0)) is tuple:
             decided = run.trace.decide(value, span)
@@ -247,10 +252,7 @@ def truth(run: Any, value: Any, span: Any) -> bool:
                 return decided
         value = primal(value)
     if type(value) is Lanes:
-        first = value.array.ravel()[0].item()
-        if not bool((value.array == first).all()):
-            run.fail("E310", "a condition differs between rows", span, help="choose with `where(…)`")
-        return bool(first)
+        return _truths(run, value, span)
     if type(value) in _NUMBERS:
         return bool(value)
     if hasattr(value, "dtype") and value.size == 1:
@@ -265,20 +267,48 @@ def truth(run: Any, value: Any, span: Any) -> bool:
     raise AssertionError
 
 
+def _truths(run: Any, value: Lanes, span: Any) -> Any:
+    if value.size != 1:
+        run.fail(
+            "E310", f"a condition needs one bool, and this is an array of shape {value.shape}", span,
+            help="reduce it with `any()` or `all()`",
+        )  # fmt: skip
+    group = joint(run, (value,), span)
+    array = narrow(value, group).array.reshape(group.size)
+    return agreed(run, array, group)
+
+
 def _conditional(c: Compiler, node: program.Conditional) -> Closure:
     condition = compile_condition(c, node.condition)
     then, otherwise = compile_expression(c, node.then), compile_expression(c, node.otherwise)
-    return lambda frame: then(frame) if condition(frame) else otherwise(frame)
+    site = Site(MERGE, node.span)
+
+    def conditional(frame: list[Any]) -> Any:
+        holds = condition(frame)
+        if holds is True:
+            return then(frame)
+        return otherwise(frame) if holds is False else choose(frame, holds, then, otherwise, site)
+
+    return conditional
 
 
 def _logical(c: Compiler, node: program.Logical) -> Closure:
     conditions = [compile_condition(c, o) for o in node.operands]
     stop = node.kind == "or"
+    site = Site(MERGE, node.span)
 
-    def logical(frame: list[Any]) -> bool:
-        for condition in conditions:
-            if condition(frame) is stop:
+    def stopped(frame: list[Any]) -> bool:
+        return stop
+
+    def logical(frame: list[Any], first: int = 0) -> Any:
+        for k, condition in enumerate(conditions[first:], first + 1):
+            holds = condition(frame)
+            if holds is stop:
                 return stop
+            if holds is not (not stop):
+                rest = partial(logical, first=k)
+                then, otherwise = (stopped, rest) if stop else (rest, stopped)
+                return choose(frame, holds, then, otherwise, site)
         return not stop
 
     return logical
@@ -288,12 +318,17 @@ def _chain(c: Compiler, node: program.Chain) -> Closure:
     operands = [compile_value(c, o) for o in node.operands]
     sites = [Site(op, span) for op, span in zip(node.ops, node.spans, strict=True)]
 
-    def chain(frame: list[Any]) -> Any:
-        a = operands[0](frame)
-        for site, operand in zip(sites, operands[1:], strict=True):
+    merging = Site(MERGE, node.span)
+
+    def chain(frame: list[Any], first: int = 0, a: Any = None) -> Any:
+        a = a if first else operands[0](frame)
+        for k, (site, operand) in enumerate(zip(sites[first:], operands[first + 1 :], strict=True), first + 1):
             b = operand(frame)
-            if not truth(frame[0], compare(frame[0], site, a, b), site.span):
+            holds = truth(frame[0], compare(frame[0], site, a, b), site.span)
+            if holds is False:
                 return False
+            if holds is not True:
+                return choose(frame, holds, partial(chain, first=k, a=b), lambda frame: False, merging)
             a = b
         return True
 

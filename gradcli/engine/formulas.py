@@ -9,19 +9,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 from functools import partial as partial_of
-from typing import Any
+from typing import Any, TypeVar
 
 from ..ops import OPS
 from ..ops.formula import Formula, read_forward, read_partial
 from ..ops.op import Op
+from ..ops.registry import on_change
 from . import scalars
 from .backends import Backend, is_complex
 from .chunks import added, in_chunks
 from .formula_source import FormulaSource, is_number
 from .special import kernel_on_arrays, special_on_floats
 
-# What is made of an op is kept; but programs make ops of their own (`compound.py`), which mustn't be kept for ever.
-per_op = lru_cache(maxsize=1024)
+Made = TypeVar("Made")
+
+
+def per_op(make: Callable[..., Made]) -> Callable[..., Made]:
+    """Keeps what is made of an op, until the table changes; but not for ever, since programs make ops of their own
+    (`compound.py`)."""
+    made = lru_cache(maxsize=1024)(make)
+    on_change(made.cache_clear)
+    return made
 
 
 @per_op

@@ -81,7 +81,7 @@ def _elementwise(
         for k in active:
             share = array_push(run.backend, site.op, k)(tangents[k], y, *primals)
             total = share if total is None else total + share
-        return _fit(run, total, y)
+        return fitted(run, total, y)
     if any(is_complex(primal(v)) for v in (y, *primals, *given)):
         terms = [_product(run, site, k, tangents[k], primals, y) for k in active]
         total = terms[0]
@@ -91,7 +91,7 @@ def _elementwise(
         op, reads = tangent_op(site.op, active)
         operands = [y if read == "result" else primals[int(read)] for read in reads]
         total = call_on_scalars(run, site.derived(op), *given, *operands)
-    return _like(run, site, total, y)
+    return matched(run, site, total, y)
 
 
 def _is_plain(values: tuple[Any, ...]) -> bool:
@@ -108,7 +108,7 @@ def _product(run: Run, site: Site, k: int, t: Any, primals: list[Any], y: Any) -
     return apply(run, site.derived(TANGENT_MUL), (t, replay(run, site, partial, y, primals)))
 
 
-def _fit(run: Run, t: Any, y: Any) -> Any:
+def fitted(run: Run, t: Any, y: Any) -> Any:
     """A plain tangent of the shape, dtype and kind of its primal."""
     if is_complex(t) and not is_complex(y):
         t = t.real
@@ -119,7 +119,7 @@ def _fit(run: Run, t: Any, y: Any) -> Any:
     return run.backend.settle(t) if shape_of(t) or hasattr(t, "dtype") else t
 
 
-def _like(run: Run, site: Site, t: Any, y: Any) -> Any:
+def matched(run: Run, site: Site, t: Any, y: Any) -> Any:
     """The same as operations of the language."""
     inner, like = primal(t), primal(y)
     if is_complex(inner) and not is_complex(like):
@@ -137,6 +137,9 @@ def _structural(
     op = site.op
     if not all(op.moves_with(k) for k in active):
         run.fail("E317", f"`{op.name}` has no gradient registered", site.span, help="use it on a detached value")
+    if op.jvp is None and not (op.linear or op.multilinear):
+        help = 'it was registered without `jvp`; reverse mode has a rule (`mode = "reverse"`)'
+        run.fail("E317", f"forward mode can't differentiate `{op.name}`", site.span, help=help)
     options = {"index": options} if type(options) is tuple else options
     parts = y.items if type(y) is List else [y]
     given = [tangents[k] for k in active]
@@ -150,15 +153,15 @@ def _structural(
         except OpError as error:
             refuse(run, site.derived(op), error)
         if type(y) is List:
-            return [_fit(run, backend.settle(a), b) for a, b in zip(t, parts, strict=True)]
-        return _fit(run, backend.settle(t), y)
+            return [fitted(run, backend.settle(a), b) for a, b in zip(t, parts, strict=True)]
+        return fitted(run, backend.settle(t), y)
     language = Language(run, site)
     operands = [Value(v, language) for v in primals]
     along = [None if t is None else Value(t, language) for t in tangents]
     if type(y) is List:
         t = push_structural(language, op, along, [Value(part, language) for part in parts], operands, options)
-        return [_like(run, site, a.v, b) for a, b in zip(t, parts, strict=True)]
-    return _like(run, site, push_structural(language, op, along, Value(y, language), operands, options).v, y)
+        return [matched(run, site, a.v, b) for a, b in zip(t, parts, strict=True)]
+    return matched(run, site, push_structural(language, op, along, Value(y, language), operands, options).v, y)
 
 
 def tangent_of(value: Any, level: int) -> Any:

@@ -125,7 +125,7 @@ class _Writer:
     def compute(self, j: int, op: Op, operands: list[_Value]) -> _Value | None:
         """One operation: as a line if nothing is boxed, else as a formula. None for ints that only `apply` can treat."""
         if any(operand.formula is not None for operand in operands):
-            formulas = tuple([o.formula or self._constant(o) for o in operands])
+            formulas = tuple([self._constant(o) if o.formula is None else o.formula for o in operands])
             return _Value("", "float", Formula(op.name, None, formulas))
         on_ints = all(operand.kind == "int" for operand in operands)
         texts = [operand.text for operand in operands]

@@ -11,8 +11,10 @@ from ..ops import OPS
 from .apply import apply, to_array
 from .attached import gradient
 from .backends import CPU, dtype_name, shape_of
+from .by_rows import apart
 from .compiler import Closure, Compiler
 from .keeping import settled
+from .lanes import Lanes
 from .modules import member as instance_member
 from .run import Run
 from .tape import Blank, Site, primal
@@ -55,6 +57,8 @@ def _bound(run: Run, value: Any, span: Span) -> Any:
     value = settled(value, span)
     if value is None or (type(value) is int):
         return value
+    if type(value) is Lanes and value.dtype.kind == "i":
+        apart(run, value)  # the size of a slice must be one
     run.fail("E303", f"a slice takes ints, and this is {describe(value)}", span)
 
 
@@ -95,6 +99,7 @@ def verify_index(run: Run, container: Any, index: tuple[Any, ...], span: Span) -
                 "E303", f"index {i} is out of range for axis {axis} of size {shape[axis]}", span,
                 f"the shape is {show_shape(shape)}", "indices count from 0; negative ones from the end",
             )  # fmt: skip
+        i = i.array if type(i) is Lanes else i
         if hasattr(i, "dtype") and i.dtype.kind == "i" and i.size and not bool(((i >= -shape[axis]) & (i < shape[axis])).all()):
             run.fail(
                 "E303",
@@ -130,7 +135,7 @@ def compile_index(c: Compiler, node: program.Index) -> Closure:
             on_host
             and len(index) == 1
             and type(index[0]) is int
-            and hasattr(array, "ndim")
+            and hasattr(array, "item")
             and array.ndim == 1
             and array.dtype.char in "dl?D"
         ):
@@ -177,6 +182,8 @@ def read_index(run: Run, site: Site, x: Any, index: tuple[Any, ...]) -> Any:
 
 def list_item(run: Run, items: List, index: tuple[Any, ...], span: Span) -> Any:
     first = index[0]
+    if type(first) is Lanes:  # of another kind than the other items, perhaps
+        apart(run, first)
     if type(first) is slice:
         value: Any = List(items.items[first])
     elif type(first) is int:

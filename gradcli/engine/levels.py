@@ -14,6 +14,7 @@ from typing import Any
 from ..ops import OPS
 from .backends import is_inexact, is_scalar
 from .boxes import Dual, level_of, lowered, primal
+from .compressed import Sparse, blocks
 from .derivatives import merged, ones_like
 from .keeping import KeepingTrace
 from .plain_sweep import is_scalar_step, plain_step
@@ -122,6 +123,18 @@ class Recording:
             self.trace.swept = True
         found = sweep(self.run, seeds, wanted, self.records or level > 0, self.trace.main, self.since)
         return [None if i is None or i[1] not in found else self.outside(found[i[1]]) for i in self.inputs]
+
+    def blocks(self, target: Any, site: Site, mode: str, sparse: bool, symmetric: bool) -> list[Any]:
+        """The derivatives of a part of the value by each of the inputs, as `blocks` gives them; None where unconnected."""
+        trace = self.trace
+        if level_of(target) != trace.level or not is_inexact(primal(target)):
+            return [None] * len(self.inputs)
+        recorded = site if self.records or trace.level else None
+        mode = "reverse" if trace.level else mode  # a trace that has been closed
+        found = blocks(self.run, target, self.inputs, recorded, trace.main, mode, sparse, symmetric, self.since)
+        return [
+            block._replace(values=self.outside(block.values)) if type(block) is Sparse else self.outside(block) for block in found
+        ]
 
     def push(self, tangents: list[Any], site: Site) -> list[Any]:
         """The tangents of the parts of the value, in order, None where unconnected, for those of the inputs, None for zero.

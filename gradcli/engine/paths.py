@@ -18,6 +18,7 @@ from ..lang import program
 from ..ops import OPS
 from . import calls, tapes
 from .compiler import Closure, Compiler, Path, own_nodes
+from .divergence import MERGE, choose
 from .expressions import compile_condition, compile_expression, compile_value
 from .tape import Site, primal
 from .values import RESULT, Function, List, Tape
@@ -152,7 +153,15 @@ def _dict(c: Compiler, node: program.DictDisplay) -> Placed:
 
 def _conditional(c: Compiler, node: program.Conditional) -> Placed:
     condition, then, otherwise = compile_condition(c, node.condition), compile_part(c, node.then), compile_part(c, node.otherwise)
-    return lambda frame, path: then(frame, path) if condition(frame) else otherwise(frame, path)
+    site = Site(MERGE, node.span)
+
+    def conditional(frame: list[Any], path: str | None) -> Any:
+        holds = condition(frame)
+        if holds is True or holds is False:
+            return then(frame, path) if holds else otherwise(frame, path)
+        return choose(frame, holds, lambda frame: then(frame, path), lambda frame: otherwise(frame, path), site)
+
+    return conditional
 
 
 def _append(c: Compiler, node: Any) -> Placed:

@@ -12,9 +12,10 @@ from ..ops import OPS
 from .apply import apply
 from .backends import CPU, Backend, is_complex, shape_of, sum_to
 from .formulas import array_pull, is_bounded, scalar_pull
-from .lanes import Lanes, with_rows
+from .lane_sweep import LaneSweep
+from .lanes import Lanes
 from .own_rules import OwnCall
-from .rules import Language, Value, array_language
+from .rules import Language, RowLanguage, Value, array_language
 from .run import Run
 from .scalar_calls import call_on_scalars
 from .tape import STRIDE, Blank, Segment, Site, primal
@@ -27,7 +28,7 @@ GETITEM = OPS["getitem"]
 PART, SETITEM = OPS["part"], OPS["setitem"]
 
 
-class Sweep:
+class Sweep(LaneSweep):
     """One walk over the trace. `cotangents` wait for their record, by number.
 
     marked    the records that depend on a source; None for all
@@ -36,6 +37,8 @@ class Sweep:
     owned     the cotangents that are buffers which nobody else holds
     risks     whether there was a product that can need a repair: with a partial that can be infinite
     bodies    whether functions with a rule of their own are passed by their bodies
+    within    the rows that ask, each for itself; what they share sums over rows opened inside (`lanes.py`)
+    laned     whether some cotangent has rows
     """
 
     recorded = False
@@ -46,7 +49,8 @@ class Sweep:
         self.cotangents: dict[int, Any] = {}
         self.owned: set[int] = set()
         self.found: dict[int, Any] = {}
-        self.risks = self.bodies = False
+        self.risks = self.bodies = self.laned = False
+        self.within = run.group
         self.site: Site  # of the record being passed
         self.segment: Segment  # which holds it
 
@@ -155,8 +159,8 @@ class Sweep:
 
     def _elementwise(self, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, y: Any, number: int) -> None:
         backend, marked = self.run.backend, self.marked
-        if type(g) is Lanes:
-            return self._lanes(site, operands, numbers, g, y)
+        if type(g) is Lanes or type(y) is Lanes:
+            return self.on_lanes(site, operands, numbers, g, y)
         shape = shape_of(g)
         free = number in self.owned  # whether nobody needs `g` any more once the last operand has its share
         for k, n in zip(site.operands, numbers, strict=True):
@@ -179,16 +183,6 @@ class Sweep:
             free = free and c is not g
             self.add(n, self._fit(c, operands[k]), fresh=c is not g or into is not None)
 
-    def _lanes(self, site: Site, operands: Any, numbers: tuple[int, ...], g: Lanes, y: Any) -> None:
-        """The same a row at a time; what the rows share gets the sum over them."""
-        self.risks = True
-        arrays = [with_rows(operand) for operand in operands]
-        for k, n in zip(site.operands, numbers, strict=True):
-            if self.marked is None or n in self.marked:
-                c = array_pull(self.run.backend, site.op, k, self.repairs, False)(g.array, with_rows(y), *arrays)
-                own = operands[k].array.shape if type(operands[k]) is Lanes else None
-                self.add(n, Lanes(sum_to(c, own)) if own else self._fit(c.sum(axis=-1), operands[k]))
-
     def verify_rule(self, site: Site, operand: Any, number: int) -> None:
         if site.op.real_only and is_complex(operand):
             self.fail_without_rule(site, number, f"`{site.op.name}` of a complex number")
@@ -206,16 +200,19 @@ class Sweep:
             return c
         if shape_of(c) != shape:
             c = sum_to(c, shape)
-        if is_complex(c) and not is_complex(operand):
-            c = c.real
-        if shape and c.dtype != operand.dtype and not is_complex(c):
-            c = c.astype(operand.dtype)
         if shape:
-            return c
+            return self._typed(c, operand)
+        c = c.real if is_complex(c) and not is_complex(operand) else c
         if type(operand) is float:
             return float(c)
         c = self.run.backend.settle(c)
         return operand.dtype.type(c) if hasattr(operand, "dtype") and not is_complex(c) else c
+
+    def _typed(self, c: Any, operand: Any) -> Any:
+        if is_complex(c) and not is_complex(operand):
+            c = c.real
+        dtype = getattr(operand, "dtype", None) or ("complex128" if type(operand) is complex else "float64")
+        return c.astype(dtype) if c.dtype != dtype and not is_complex(c) else c
 
     # ---- structural rules, in both readings ----------------------------------------------------------------------------
 
@@ -232,6 +229,12 @@ class Sweep:
     ) -> None:
         run, op = self.run, site.op
         self.site = site
+        parts = map(primal, g if type(g) is list else (g,))
+        laned = type(y) is Lanes or Lanes in map(type, (*parts, *operands))
+        if laned:
+            self.laned = self.risks = True
+            if op.category == "lanes" and type(y) is Lanes:
+                g = self.lift(g, y.group)
         if op is PART:
             self._add_part(numbers[0], operands[0], options["index"], g)
             return
@@ -240,23 +243,25 @@ class Sweep:
             return
         if type(options) is tuple:  # element reads and writes keep their index as it is
             options = {"index": options}
-        if segment is None and op.accumulate is not None:
+        plain = segment is None and not laned
+        if plain and op.accumulate is not None:
             self._accumulate(
                 op.accumulate, array_language(run.backend, run.settings.dtype), numbers[0], g, y, operands[0], options
             )
             return
-        if segment is None:
+        if plain:
             m: Any = array_language(run.backend, run.settings.dtype)
             array = run.backend.xp.ndarray
             values = [v if type(v) is array else run.backend.operand(v) for v in operands]
             result, cotangent = run.backend.operand(y), g if type(g) is list else run.backend.operand(g)
         else:
-            m = Language(run, site)
+            m = Language(run, site) if self.recorded else RowLanguage(run, site)
             values = [Value(v, m) for v in operands]
-            for k, n in zip(site.operands, numbers, strict=True):
-                if type(operands[k]) is not Blank:
-                    values[k] = Value((operands[k], n, segment.holder(n)), m)
-            result = Value(y if type(y) is Blank else (y, number, segment), m)
+            if segment is not None:
+                for k, n in zip(site.operands, numbers, strict=True):
+                    if type(operands[k]) is not Blank:
+                        values[k] = Value((operands[k], n, segment.holder(n)), m)
+            result = Value(y if type(y) is Blank or segment is None else (y, number, segment), m)
             cotangent = [None if part is None else Value(part, m) for part in g] if type(g) is list else Value(g, m)
         if op.accumulate is not None:
             self._accumulate(op.accumulate, m, numbers[0], cotangent, result, values[0], options)
@@ -277,15 +282,15 @@ class Sweep:
                 if rule is None:
                     self.fail_without_rule(site, number, f"`{op.name}`")
                 c = rule(m, cotangent, result, *values, **options)
-            if segment is None:
+            if plain:
                 # What a rule gives that isn't one of the arrays it was given, nor a view of one, is new.
                 self.add(n, self._fit(c, operands[k]), handed_on or id(c) not in given)
                 continue
             if is_complex(primal(c := c.v)) and not is_complex(operands[k]):
                 c = apply(run, site.derived(REAL), (c,))
-            if handed_on and n not in self.cotangents:
+            if handed_on and n not in self.cotangents and not laned:
                 self.owned.add(n)
-            self.add(n, c)
+            self.add(n, self.settled(c, operands[k]) if laned else c)
 
     def _accumulate(self, rule: Any, m: Any, n: int, g: Any, y: Any, x: Any, options: Any) -> None:
         """Adds a small cotangent into the operand's buffer, in place: amortised over a loop of reads."""
@@ -294,6 +299,8 @@ class Sweep:
         xp = self.run.backend.xp
         total = self.cotangents.get(n)
         wide = is_complex(primal(g.v) if type(g) is Value else g)
+        if self.laned and type(g) is Value and type(primal(g.v)) is Lanes:
+            return self.accumulate_lanes(rule, m, n, g, y, x, options)
         if total is None:
             total = xp.zeros(x.shape, "complex128" if wide else x.dtype)
         elif n not in self.owned or (wide and not is_complex(primal(total))):
@@ -318,8 +325,8 @@ class Sweep:
                 self.owned.add(n)
         elif type(old) is float and type(c) is float:
             self.cotangents[n] = old + c
-        elif type(old) is Lanes:
-            self.cotangents[n] = Lanes(old.array + c.array)
+        elif self.laned and Lanes in (type(primal(old)), type(primal(c))):
+            self.add_lanes(n, old, c)
         elif self.recorded:
             self.cotangents[n] = call_on_scalars(self.run, self.site.derived(ADD), old, c)
             self.owned.add(n)

@@ -9,6 +9,7 @@ from .apply import apply
 from .backends import dtype_name, is_complex, shape_of
 from .compound import cotangent_op
 from .formulas import partial_formula
+from .lanes import Group, Lanes
 from .plain_sweep import ADD, REAL, Sweep
 from .rules import replay
 from .scalar_calls import call_on_scalars
@@ -17,6 +18,7 @@ from .windows import inputs_of
 
 CASTS = {name: OPS[name] for name in ("float32", "float64")}
 NEG, STRICT_MUL, CONJ, SUM_TO = OPS["neg"], OPS["strict_mul"], OPS["conj"], OPS["sum_to"]
+PLACE_ROWS = OPS["place_rows"]
 
 
 class RecordedSweep(Sweep):
@@ -45,6 +47,7 @@ class RecordedSweep(Sweep):
                     continue
                 operands = list((a, b)[: len(site.op.signature.operands)] if site.narrow else a)
                 if site.op.elementwise:
+                    self.laned = self.laned or type(y) is Lanes or type(primal(g)) is Lanes
                     for k, n in zip(site.operands, numbers, strict=True):
                         if type(operands[k]) is not Blank:
                             operands[k] = (operands[k], n, segment.holder(n))
@@ -102,6 +105,12 @@ class RecordedSweep(Sweep):
             c = apply(run, site.derived(REAL), (c,))
         if (dtype := dtype_name(like)) in CASTS and dtype_name(primal(c)) != dtype:
             c = apply(run, site.derived(CASTS[dtype]), (c,))
+        return self.settled(c, like) if self.laned else c
+
+    def lift(self, c: Any, outer: Group | None) -> Any:
+        while type(inner := primal(c)) is Lanes and inner.group is not outer:
+            way = {"index": inner.group.origin, "group": inner.group.parent, "of": inner.group}
+            c = apply(self.run, self.site.derived(PLACE_ROWS), (c,), way)
         return c
 
 

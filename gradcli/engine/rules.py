@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 from ..ops import OPS
 from ..ops.formula import Formula
 from .apply import apply
 from .backends import Backend, dtype_name, shape_of
-from .formulas import array_function, tangent_product
+from .formulas import array_function, per_op, tangent_product
+from .lanes import Group, Lanes, with_rows
 from .run import Run
 from .tape import Site, primal
 from .values import List
@@ -108,6 +109,41 @@ def _unwrap(value: Any) -> Any:
     return List([_unwrap(v) for v in value]) if type(value) is list else value
 
 
+class RowLanguage(Language):
+    """The same where nobody records what rules compute, and where the rows are those of one group: without what an operation
+    of the program's has to verify."""
+
+    __slots__ = ()
+
+    def call(self, name: str, arguments: tuple[Any, ...], options: dict[str, Any] | None = None) -> Any:
+        op, run = OPS[name], self.run
+        operands = [a.v if type(a) is Value else a for a in arguments]
+        laned = [type(v) is Lanes for v in operands]
+        group = operands[laned.index(True)].group if True in laned else None
+        if group is None or not all([_is_simple(v, group) for v in operands]):  # noqa: C419
+            return super().call(name, arguments, options)
+        arrays = [v.array if own else v for v, own in zip(operands, laned, strict=True)]
+        if op.elementwise:
+            arrays = [v if own else with_rows(v, group) for v, own in zip(arrays, laned, strict=True)]
+            return Value(Lanes(array_function(run.backend, op)(*arrays), group), self)
+        if op.rows is None or op.compute is None or op.signature.variadic or len(operands) < len(op.signature.operands):
+            return super().call(name, arguments, options)
+        given = {p.name: p.default for p in op.signature.options if not p.required}
+        if options:
+            given.update(options)
+        y = op.rows(run.backend.xp, partial(op.compute, run.backend.xp), arrays, laned, given, group.size)
+        if y is NotImplemented or type(y) is list:
+            return super().call(name, arguments, options)
+        return Value(Lanes(y, group), self)
+
+
+def _is_simple(value: Any, group: Group) -> bool:
+    """Whether a value is a float, a shared array, or floats of a group of rows."""
+    if type(value) is Lanes:
+        return value.group is group and hasattr(value.array, "strides") and value.array.dtype.kind in "fc"
+    return type(value) is float or hasattr(value, "strides")
+
+
 class ArrayLanguage:
     """The `m` of rules on plain arrays and NumPy scalars, which have Python's operators themselves."""
 
@@ -142,7 +178,7 @@ class ArrayLanguage:
         return call
 
 
-@cache
+@per_op
 def array_language(backend: Backend, dtype: str) -> ArrayLanguage:
     return ArrayLanguage(backend, dtype)
 

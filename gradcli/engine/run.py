@@ -10,6 +10,7 @@ from weakref import WeakValueDictionary
 from ..diagnostics import Diagnostic, GradcliError, Span
 from .backends import Backend, backend_for, checked_int
 from .keeping import KeepingTrace
+from .lanes import Group
 from .tape import Trace
 from .windows import Window
 
@@ -65,12 +66,14 @@ class Run:
     rules      whether a function of the program has a rule of its own, whose derivatives depend on the mode
     direction  in forward mode, the tangent of a variable, `(name, state) -> tangent or None`, at `direction_level`
     paused     forward levels up to this one carry no tangents: they were open when a `pause` began
+    group      the rows that run together, where there are any (`lanes.py`); None outside
+    changes    the states that were there before, for each division of the rows that is going on (`divergence.py`)
     draws      calls of random builtins so far: with the seed, the whole state of the generator
     """
 
     __slots__ = (
-        "_free_memory", "asks", "attached", "backend", "bodies", "declared", "depth", "diagnostics", "direction",
-        "direction_level", "draws", "expectations", "imports", "inputs", "level", "once", "outputs", "paused", "place",
+        "_free_memory", "asks", "attached", "backend", "bodies", "changes", "declared", "depth", "diagnostics", "direction",
+        "direction_level", "draws", "expectations", "group", "imports", "inputs", "level", "once", "outputs", "paused", "place",
         "printed", "replaced", "rules", "settings", "sizes", "steps", "trace", "unconnected", "used_inputs",
     )  # fmt: skip
 
@@ -91,6 +94,8 @@ class Run:
         self.unconnected: dict[tuple[Span, str], list[Unconnected]] = {}
         self.attached: WeakValueDictionary[int, Any] = WeakValueDictionary()
         self.draws = 0
+        self.group: Group | None = None
+        self.changes: list[dict[Any, Any]] = []
         self.level = 0
         self.direction: Callable[[str, Any], Any] | None = None
         self.direction_level = 0

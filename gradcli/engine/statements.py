@@ -1,26 +1,30 @@
-"""Statements as closures that return a completion: None (go on), BREAK, CONTINUE or RETURN; never an exception."""
+"""Statements as closures that return a completion: None (go on), BREAK, CONTINUE or RETURN; never an exception.
+
+Rows that run together (`lanes.py`) may end a statement differently: then the completion is a `Split` (`divergence.py`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from itertools import repeat
+from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeAlias
 
 from ..diagnostics import GradcliError, Span, said
 from ..lang import program
-from . import attached, builtins, declarations, outcomes, own_functions, tapes, writing
+from . import attached, builtins, declarations, loops, outcomes, own_functions, tapes, writing
 from .apply import apply
+from .changes import note
 from .compiler import Closure, Compiler
+from .divergence import MERGE, Split, alive_after, divide
 from .expressions import compile_condition, compile_expression, compile_value
 from .paths import compile_assigned, compile_result
-from .tape import ROOM, SEGMENT_RECORDS, Site
-from .values import FRAME_HEAD, RESULT, Variable, describe, read, show
+from .tape import Site
+from .values import BREAK, CONTINUE, FRAME_HEAD, RESULT, RETURN, Variable, describe, read, show
 
-Completion: TypeAlias = "int | None"
+Completion: TypeAlias = "int | Split | None"
 Statement: TypeAlias = Callable[[list[Any]], Completion]
+Step: TypeAlias = Callable[[list[Any], Any], Completion]
 Setter: TypeAlias = Callable[[list[Any], Any], None]
-
-BREAK, CONTINUE, RETURN = 1, 2, 3
 
 
 def compile_body(c: Compiler, body: tuple[program.Statement, ...]) -> Closure:
@@ -30,7 +34,10 @@ def compile_body(c: Compiler, body: tuple[program.Statement, ...]) -> Closure:
     run = compile_block(c, body)
 
     def call(frame: list[Any]) -> Any:
-        return None if run(frame) is None else frame[RESULT]
+        completion = run(frame)
+        if type(completion) is Split:
+            return completion.returned(frame)
+        return None if completion is None else frame[RESULT]
 
     return call
 
@@ -42,10 +49,11 @@ def compile_block(c: Compiler, body: tuple[program.Statement, ...]) -> Statement
         return statements[0]
 
     def block(frame: list[Any]) -> Completion:
-        for statement in statements:
+        rest = iter(statements)
+        for statement in rest:
             completion = statement(frame)
             if completion is not None:
-                return completion
+                return completion.then(frame, rest) if type(completion) is Split else completion
         return None
 
     return block
@@ -57,10 +65,10 @@ def compile_statement(c: Compiler, node: program.Statement) -> Statement:
         statement = _noted(statement, id(node))
     if c.settings.tracks:
         statement = _tracked(statement, node.span)
-    return _counted(statement, node.span) if c.counts else statement
+    return counted(statement, node.span) if c.counts else statement
 
 
-def _counted(statement: Statement, span: Span) -> Statement:
+def counted(statement: Statement, span: Span) -> Statement:
     def counted(frame: list[Any]) -> Completion:
         run = frame[0]
         run.steps += 1
@@ -72,13 +80,6 @@ def _counted(statement: Statement, span: Span) -> Statement:
         return statement(frame)
 
     return counted
-
-
-def _loop_body(c: Compiler, node: program.While | program.For) -> Statement:
-    """The body of a loop; an empty one counts as a step, or `while true { }` would never end."""
-    if c.counts and not node.body:
-        return _counted(lambda frame: None, node.span)
-    return compile_block(c, node.body)
 
 
 def _tracked(statement: Statement, span: Span) -> Statement:
@@ -174,71 +175,19 @@ def _augment(c: Compiler, node: program.Augment) -> Statement:
 def _if(c: Compiler, node: program.If) -> Statement:
     branches = [(compile_condition(c, condition), compile_block(c, body)) for condition, body in node.branches]
     otherwise = compile_block(c, node.otherwise)
+    site, alive = Site(MERGE, node.span), alive_after(c, node)
 
-    def branch(frame: list[Any]) -> Completion:
-        for condition, body in branches:
-            if condition(frame):
+    def branch(frame: list[Any], first: int = 0) -> Completion:
+        for condition, body in branches[first:] if first else branches:
+            holds = condition(frame)
+            if holds is True:
                 return body(frame)
+            if holds is not False:
+                others = partial(branch, first=branches.index((condition, body)) + 1)
+                return divide(frame, holds, body, others, site, alive)
         return otherwise(frame)
 
     return branch
-
-
-def _while(c: Compiler, node: program.While) -> Statement:
-    condition, body = compile_condition(c, node.condition), _loop_body(c, node)
-    return _loop(lambda frame: repeat(None), lambda frame, item: body(frame) if condition(frame) else BREAK)
-
-
-def _for(c: Compiler, node: program.For) -> Statement:
-    setter, body = compile_target(c, node.target), _loop_body(c, node)
-    sequence = _compile_sequence(c, node.iterable)
-    slot = node.target.slot if isinstance(node.target, program.NameTarget) else None
-    if slot is None or slot.cell or slot.index in c.declared:
-
-        def step(frame: list[Any], item: Any) -> Completion:
-            setter(frame, item)
-            return body(frame)
-
-        return _loop(sequence, step)
-    k = slot.index + FRAME_HEAD
-
-    def step_local(frame: list[Any], item: Any) -> Completion:
-        frame[k] = item
-        return body(frame)
-
-    return _loop(sequence, step_local)
-
-
-def _loop(sequence: Callable[[list[Any]], Iterable[Any]], step: Callable[[list[Any], Any], Completion]) -> Statement:
-    """A loop: `step(frame, item)` for each item, up to one that breaks off or returns."""
-
-    def loop(frame: list[Any]) -> Completion:
-        trace = frame[0].trace
-        began = turn = trace.limit  # see Note [Turning over] in tape.py
-        for item in sequence(frame):
-            if trace.limit > turn or trace.number > trace.limit - ROOM:
-                trace.turn_over()
-            turn = trace.number + SEGMENT_RECORDS
-            completion = step(frame, item)
-            if completion is not None and completion != CONTINUE:
-                if completion != BREAK:
-                    return completion
-                break
-        if trace.limit > began:
-            trace.turn_over()
-        return None
-
-    return loop
-
-
-def _compile_sequence(c: Compiler, node: program.Expression) -> Closure:
-    """What a `for` goes through; `range`, `zip` and `enumerate` as they come, without a list."""
-    if isinstance(node, program.Apply) and node.op.name in builtins.LAZY:
-        lazy, site = builtins.LAZY[node.op.name], Site(node.op, node.span)
-        operands = [compile_expression(c, o) for o in node.operands if o is not None]
-        return lambda frame: lazy(frame[0], site, [operand(frame) for operand in operands])
-    value, span = compile_value(c, node), node.span
-    return lambda frame: builtins.iterate(frame[0], value(frame), span)
 
 
 def _return(c: Compiler, node: program.Return) -> Statement:
@@ -273,7 +222,9 @@ def _output(c: Compiler, node: program.Output) -> Statement:
 
     def output(frame: list[Any]) -> None:
         for name, value in items:
-            frame[0].outputs[name] = value(frame)
+            result = value(frame)
+            note(frame[0], ("output", name))
+            frame[0].outputs[name] = result
 
     return output
 
@@ -285,9 +236,12 @@ def _expect_error(c: Compiler, node: program.ExpectError) -> Statement:
     def expect(frame: list[Any]) -> None:
         run, text = frame[0], node.found
         if body is not None:
+            group, divisions = run.group, len(run.changes)
             try:
                 body(frame)
             except GradcliError as error:
+                run.group = group
+                del run.changes[divisions:]
                 text = "\n".join(said(d) for d in error.diagnostics)
         if not text:
             message = f'expected an error that says "{node.message}", and there was none'
@@ -329,8 +283,8 @@ _COMPILE: dict[type, Callable[[Compiler, Any], Statement]] = {
     program.Update: declarations.compile_update,
     program.Evaluate: _evaluate,
     program.If: _if,
-    program.While: _while,
-    program.For: _for,
+    program.While: loops.compile_while,
+    program.For: loops.compile_for,
     program.Break: lambda c, node: lambda frame: BREAK,
     program.Continue: lambda c, node: lambda frame: CONTINUE,
     program.Return: _return,

@@ -15,6 +15,7 @@ from __future__ import annotations
 import itertools
 import math
 import weakref
+from array import array
 from typing import Any, TypeAlias
 
 from ..diagnostics import CallSite, Span
@@ -85,7 +86,9 @@ class Site:
 
 def blank(value: Any) -> Any:
     """What a record keeps of a value that no rule reads: of an array its shape and dtype, a scalar as it is."""
-    return Blank(value.shape, value.dtype) if getattr(value, "shape", ()) and type(value) is not Lanes else value
+    if type(value) is Lanes:
+        return Lanes(Blank(value.array.shape, value.dtype), value.group)
+    return Blank(value.shape, value.dtype) if getattr(value, "shape", ()) else value
 
 
 class Blank:
@@ -117,7 +120,7 @@ class Segment:
         self.earlier: dict[Segment, None] = {}
         self.calls: list[tuple[int, Any]] = []  # (number, call chain from that number on)
         self.roots = NO_ROOTS  # the oldest leaf that a record here reads: its order
-        self.stretches = Stretches([first] if in_record else [])  # what was made in `record` blocks
+        self.stretches: Stretches = array("q", (first,) if in_record else ())  # what was made in `record` blocks
         self.consumed: list[Span | None] = []  # by position, and perhaps shorter: the `backward` that consumed a record
 
     def reads(self, other: Segment) -> None:
@@ -171,6 +174,9 @@ class Leaf(Segment):
     def __del__(self) -> None:
         self.trace.watched.discard(self.number)
         self.trace.variables.discard(self.number)
+        if self.owner is not None:
+            for window in self.trace.windows:
+                window.watch.discard(self.number)
 
     def read_by(self, later: Segment) -> None:
         later.earlier[self] = None
@@ -187,7 +193,8 @@ class Trace:
     `level` is that of its values (`boxes.py`), 0 for the main trace, and `below` the trace of a lower one. `segment` is
     the current one, or None while no window records. `watched` holds the numbers of all leaves, `variables` those of
     trainable variables, which windows watch by themselves. `keeps_all` tells the second keeping policy (`KeepingTrace`)
-    from the normal one, and `keeps_constants` whether even operations on nothing but constants are recorded.
+    from the normal one, and `keeps_constants` whether even operations on nothing but constants are recorded; `room` is how
+    many bytes it may still spend on values that no rule reads.
     """
 
     __slots__ = (
@@ -196,6 +203,7 @@ class Trace:
     )  # fmt: skip
     keeps_all = False
     keeps_constants = False
+    room = 0
 
     def __init__(self, level: int = 0, below: Trace | None = None) -> None:
         self.level, self.below = level, below

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NoReturn, TypeAlias
+from weakref import WeakSet
 
 from ..diagnostics import Span, did_you_mean
 from ..lang import program
@@ -21,7 +22,7 @@ from .tape import Site, primal
 from .values import FRAME_HEAD, Cell, Instance, List, Tape, Variable, describe, is_number, read
 from .windows import Window
 
-Statement: TypeAlias = "Callable[[list[Any]], int | None]"
+Statement: TypeAlias = "Callable[[list[Any]], Any]"
 
 
 def compile_tape(c: Compiler, node: program.Tape) -> Statement:
@@ -33,7 +34,7 @@ def compile_tape(c: Compiler, node: program.Tape) -> Statement:
     options = [(name, compile_value(c, value), value.span) for name, value in node.options]
     body = compile_block(c, node.body)
 
-    def run_tape(frame: list[Any]) -> int | None:
+    def run_tape(frame: list[Any]) -> Any:
         run = frame[0]
         watches, persistent = True, False
         for name, value, span in options:
@@ -52,17 +53,17 @@ def compile_tape(c: Compiler, node: program.Tape) -> Statement:
         finally:
             run.trace.close(window)
             if window.watched:
-                _unwatch(run, window)
+                unwatch(run, window)
 
     return run_tape
 
 
-def _unwatch(run: Run, window: Window) -> None:
+def unwatch(run: Run, window: Window) -> None:
     """Ends a window's watch: its variables are leaves no longer, unless another window watches them."""
-    for variable in window.watched:
+    for variable in window.watched or ():
         variable.watchers -= 1
         variable.attach(run)
-    window.watched.clear()
+    window.watched = None
 
 
 def compile_pause(c: Compiler, node: program.Pause) -> Statement:
@@ -70,7 +71,7 @@ def compile_pause(c: Compiler, node: program.Pause) -> Statement:
 
     body = compile_block(c, node.body)
 
-    def run_pause(frame: list[Any]) -> int | None:
+    def run_pause(frame: list[Any]) -> Any:
         run = frame[0]
         outside, run.paused = run.paused, run.level
         traces = run.traces()
@@ -129,13 +130,16 @@ def watch(run: Run, window: Window, value: Any, span: Any) -> None:
             watch(run, window, item, span)
     elif type(value) is tuple:
         if isinstance(window.trace, KeepingTrace):
-            window.trace.active.add(value[1])  # even a constant
+            window.trace.begin_at(value[1])
         window.add(value[1])
     elif type(value) is Variable:
         known = value.number != 0
-        value.watchers += 1
-        value.attach(run)
-        window.watched.append(value)
+        if window.watched is None:
+            window.watched = WeakSet()
+        if value not in window.watched:
+            window.watched.add(value)
+            value.watchers += 1
+            value.attach(run)
         if value.number:
             window.add(value.number, new=not known)
     else:
@@ -195,7 +199,7 @@ def _watched_variables(run: Run, window: Window, site: Site, operands: list[Any]
 
 
 def _reset(run: Run, window: Window, site: Site, operands: list[Any], options: dict[str, Any]) -> None:
-    _unwatch(run, window)
+    unwatch(run, window)
     window.reset()
 
 

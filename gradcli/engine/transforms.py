@@ -17,8 +17,9 @@ from .backends import count, is_complex, is_inexact, shape_of
 from .batches import batch_seeds, joined_rows, verify_batch, warn_of_mixing
 from .boxes import primal
 from .calls import call_value
+from .compressed import zero_block
 from .derivatives import beside, direction, note_unconnected, seeds_for, verify_target, zeros_like
-from .jacobians import turned, unit, verify_real, zero_block
+from .jacobians import entries, turned, unit, verify_real
 from .levels import Recording, along
 from .run import Run
 from .tape import Site
@@ -120,37 +121,42 @@ def _filled(run: Run, value: Any, tangent: Any) -> Any:
 # ---- Jacobians -------------------------------------------------------------------------------------------------------
 
 
-def _jacobian(run: Run, transform: Transform, call: Call, arguments: list[Any], vector: Any, site: Site) -> Any:
+def _jacobian(
+    run: Run, transform: Transform, call: Call, arguments: list[Any], vector: Any, site: Site, symmetric: bool = False
+) -> Any:
     """For each number of the value, the structure of the arguments; each block of shape value.shape + argument.shape.
 
-    In reverse mode one sweep for each element of the value, in forward mode one call for each of the arguments; `auto`
-    takes what is fewer.
+    The function is called once, and sweeps go over what that recorded, back or forward, as few as its structure allows. If
+    forward mode is asked for, which keeps nothing, tangents go along with calls instead, one for each element of the
+    arguments.
     """
     structure = Structure(transform, arguments)
-    wanted = sum(count(shape_of(primal(v))) for v in structure.numbers)
-    if transform.mode != "forward":
-        recording = _record(run, transform, call, arguments, site)
-        verify_target(run, recording.value, site.span, of=transform.function)
-        size = sum(count(shape_of(primal(read(v)))) for v in leaves(recording.value))
-        if transform.mode == "reverse" or run.rules or size <= wanted:
-            blocks = map_structure(lambda v: _rows(run, recording, structure, read(v), site), recording.value)
-            recording.finish()
-            return blocks
-        recording.finish()
-    return _columns(run, transform, call, arguments, structure, site)
+    if transform.mode == "forward" and (run.rules or not transform.sparse):
+        return _columns(run, transform, call, arguments, structure, site)
+    recording = _record(run, transform, call, arguments, site)
+    verify_target(run, recording.value, site.span, of=transform.function)
+    found = map_structure(lambda v: _blocks(run, transform, recording, structure, read(v), site, symmetric), recording.value)
+    recording.finish()
+    return found
 
 
-def _rows(run: Run, recording: Recording, structure: Structure, target: Any, site: Site) -> Any:
-    """The blocks of one number of the value, by a sweep for each of its elements; none of a gradient that there isn't."""
+def _blocks(
+    run: Run, transform: Transform, recording: Recording, structure: Structure, target: Any, site: Site, symmetric: bool
+) -> Any:
+    """The blocks of one number of the value; none of a gradient that there isn't."""
     if target is None:
         return structure.of([None] * len(structure.numbers))
-    shape = shape_of(primal(target))
-    _verify_size(run, shape, structure, site)
-    sweeps = [recording.pull([(target, unit(run, primal(target), k))]) for k in range(count(shape))]
-    blocks = []
-    for j, source in enumerate(structure.numbers):
-        rows = [zeros_like(run, source) if found[j] is None else found[j] for found in sweeps]
-        blocks.append(_block(run, site, target, source, rows, 0))
+    shape, sparse = shape_of(primal(target)), transform.sparse
+    if not sparse:
+        _verify_size(run, shape, structure, site)
+    found = recording.blocks(target, site, transform.mode, sparse, symmetric)
+    blocks: list[Any] = []
+    for source, block in zip(structure.numbers, found, strict=True):
+        if not is_inexact(primal(source)):
+            blocks.append(_gradient(run, target, source, None, site))
+            continue
+        block = zero_block(run, target, source, sparse) if block is None else block
+        blocks.append(entries(block) if sparse else block)
     return structure.of(blocks)
 
 
@@ -181,23 +187,23 @@ def _columns(run: Run, transform: Transform, call: Call, arguments: list[Any], s
             continue
         _verify_size(run, shape_of(primal(target)), structure, site)
         pairs = zip(structure.numbers, columns, strict=True)
-        row = [_block(run, site, target, source, [column[i] for column in found], -1) for source, found in pairs]
+        row = [_block(run, site, target, source, [column[i] for column in found]) for source, found in pairs]
         blocks.append(structure.of(row))
     rest = iter(blocks)
     return map_structure(lambda v: next(rest), value)
 
 
-def _block(run: Run, site: Site, target: Any, source: Any, parts: list[Any], axis: int) -> Any:
-    """The derivatives of a target by a source, of shape target.shape + source.shape, from their rows (`axis` 0) or columns
-    (-1); None for a source that isn't differentiable."""
+def _block(run: Run, site: Site, target: Any, source: Any, columns: list[Any]) -> Any:
+    """The derivatives of a target by a source, of shape target.shape + source.shape, from their columns; None for a source
+    that isn't differentiable."""
     if not is_inexact(primal(source)):
         return _gradient(run, target, source, None, site)
-    if not parts:
+    if not columns:
         return zero_block(run, target, source)
     shape, inner = shape_of(primal(target)), shape_of(primal(source))
-    if not (shape if axis == 0 else inner):
-        return parts[0]
-    stacked = apply(run, site.derived(STACK), tuple(parts), {"axis": axis})
+    if not inner:
+        return columns[0]
+    stacked = apply(run, site.derived(STACK), tuple(columns), {"axis": -1})
     return apply(run, site.derived(RESHAPE), (stacked,), {"shape": list(shape + inner)})
 
 
@@ -238,9 +244,9 @@ _MANY = 10_000  # numbers that it takes until tangents over a sweep are quicker 
 def _hessian(run: Run, transform: Transform, call: Any, arguments: list[Any], vector: Any, site: Site) -> Any:
     structure = Structure(transform, arguments)
     verify_real(run, structure.numbers, site.span)
-    mode = transform.mode if transform.mode == "forward" else "reverse"
-    outer = Transform("jacobian", transform.function, transform.wrt, mode)
-    rows = iter(_jacobian(run, outer, _gradients(run, transform, call), arguments, None, site))
+    outer = Transform("jacobian", transform.function, transform.wrt, transform.mode, transform.sparse)
+    symmetric = len(structure.numbers) == 1
+    rows = iter(_jacobian(run, outer, _gradients(run, transform, call), arguments, None, site, symmetric))
     nothing = structure.of([None] * len(structure.numbers))
     return structure.of([next(rows) if is_inexact(primal(v)) else nothing for v in structure.numbers])
 
@@ -273,7 +279,11 @@ def _gradients(run: Run, transform: Transform, call: Any) -> Call:
     keywords, site = call.keywords["keywords"], call.keywords["site"]
 
     def gradients(arguments: list[Any]) -> List:
-        return List([g for g in leaves(call_transform(run, gradient, arguments, keywords, site)) if g is not None])
+        once, run.once = run.once, False  # they will be differentiated, if by nobody else
+        try:
+            return List([g for g in leaves(call_transform(run, gradient, arguments, keywords, site)) if g is not None])
+        finally:
+            run.once = once
 
     return gradients
 

@@ -24,6 +24,9 @@ class UnregisteredError(GradcliError):
     def asked_at(self, span: Span) -> GradcliError:
         """The error where a derivative was asked for, with the place of the function in its text."""
         (found,) = self.diagnostics
+        if found.span is None:  # outside of programs
+            help = "cut the path with `detach(…)`, or register it with its derivatives"
+            return GradcliError(replace(found, label="", help=help, calls=()))
         calls = [f", in `{call.function}` called at {call.span}" for call in found.calls[:_MAX_CALLS]]
         more = ", …" if len(found.calls) > _MAX_CALLS else ""
         label = f"the way back goes through {found.span}{''.join(calls)}{more}"

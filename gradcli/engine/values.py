@@ -141,12 +141,16 @@ class Function:
 
 
 class Transform:
-    """A derivative of a function, as a function: `grad(f)`. `kind` is the builtin's name, `wrt` an int or a list of ints."""
+    """A derivative of a function, as a function: `grad(f)`; or `vmap(f)`. `kind` is the builtin's name, `wrt` an int or a list
+    of ints, `in_axes` what `vmap` takes."""
 
-    __slots__ = ("function", "kind", "mode", "positions", "wrt")
+    __slots__ = ("function", "in_axes", "kind", "mode", "positions", "sparse", "wrt")
 
-    def __init__(self, kind: str, function: Any, wrt: int | list[int], mode: str = "auto") -> None:
+    def __init__(
+        self, kind: str, function: Any, wrt: int | list[int] = 0, mode: str = "auto", sparse: bool = False, in_axes: Any = 0
+    ) -> None:
         self.kind, self.function, self.wrt, self.mode = kind, function, wrt, mode
+        self.sparse, self.in_axes = sparse, in_axes
         self.positions = wrt if isinstance(wrt, list) else [wrt]
 
     @property
@@ -217,6 +221,7 @@ class Instance(_Members):
         self.path = path
 
 
+BREAK, CONTINUE, RETURN = 1, 2, 3  # how a statement can end, but for falling through: None
 FRAME_HEAD = 2  # a frame begins with the run and the value being returned
 RESULT = 1  # where in a frame that value is; before, it holds the path that the value goes to, if it has one
 

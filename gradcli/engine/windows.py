@@ -7,25 +7,30 @@ window is `automatic`).
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
+from weakref import WeakSet
 
 if TYPE_CHECKING:
     from .tape import Segment, Trace
     from .values import Variable
 
-
 STRIDE = 6  # entries of a record: see Note [Records] in tape.py
+
+# Numbers that belong together, as the ends of stretches: [first, end) each, the last perhaps without an end. A loop that
+# pauses may make a stretch a step, so they are packed, and searched rather than looked through.
+Stretches: TypeAlias = "array[int]"
 
 
 class Window:
     """A view of a trace.
 
-    ranges     the numbers of the records that count: [first, end) each; the last has no end while the window records
+    ranges     the numbers of the records that count: stretches, the last of which has no end while the window records
     watch      the numbers that were watched explicitly: leaves, or values that the trace has
     late       of these, the ones that something may have been made of before: the number of the first record that counts
-    watched    the variables among these; their watch ends with the window
+    watched    the variables among these, those that still exist; their watch ends with the window
     automatic  whether trainable variables are watched when they are used
     uses       the variables that were used, in order of first use
     recording  whether it records now: its block is open, and not paused
@@ -37,10 +42,10 @@ class Window:
 
     def __init__(self, trace: Trace, name: str = "", automatic: bool = True, persistent: bool = True) -> None:
         self.trace, self.name, self.automatic, self.persistent = trace, name, automatic, persistent
-        self.ranges: list[tuple[int, int | None]] = []
+        self.ranges: Stretches = array("q")
         self.watch: set[int] = set()
         self.late: dict[int, int] = {}
-        self.watched: list[Variable] = []
+        self.watched: WeakSet[Variable] | None = None
         self.uses: dict[Variable, None] = {}
         self.recording = False
         self.spent = False  # whether a gradient was asked for
@@ -48,22 +53,19 @@ class Window:
     def view(self) -> Window:
         """A window that sees what this one does, until one of them records on."""
         view = Window(self.trace, self.name, self.automatic)
-        view.ranges, view.watch, view.late = self.ranges.copy(), self.watch, self.late
+        view.ranges, view.watch, view.late = self.ranges[:], self.watch, self.late
         return view
 
     # ---- what it covers ----------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
         self.recording = True
-        number = self.trace.number
-        if self.ranges and self.ranges[-1][1] == number:  # nothing was recorded in the pause
-            number = self.ranges.pop()[0]
-        self.ranges.append((number, None))
+        switch(self.ranges, self.trace.number)
 
     def end(self) -> None:
         if self.recording:
             self.recording = False
-            self.ranges[-1] = (self.ranges[-1][0], self.trace.number)
+            switch(self.ranges, self.trace.number)
 
     def add(self, number: int, new: bool = False) -> None:
         """Watches a leaf or a value from now on; `new` where nothing can have been made of it yet."""
@@ -74,7 +76,7 @@ class Window:
 
     def reset(self) -> None:
         """Forgets what was recorded and watched; recording goes on from here, if it did."""
-        self.ranges.clear()
+        del self.ranges[:]
         self.watch.clear()
         self.late.clear()
         self.uses.clear()
@@ -84,7 +86,7 @@ class Window:
 
     def covers(self, number: int) -> bool:
         """Whether the record `number` was made while this window was recording."""
-        return any(first <= number and (end is None or number < end) for first, end in self.ranges)
+        return stretch_at(self.ranges, number)[0]
 
     def sees_leaf(self, number: int) -> bool:
         """Whether the leaf `number` is watched here."""
@@ -92,7 +94,7 @@ class Window:
 
     def sees_all(self) -> bool:
         """Whether everything on the trace is this window's, so that there is nothing to leave out."""
-        whole = len(self.ranges) == 1 and self.ranges[0] == (0, None)
+        whole = len(self.ranges) == 1 and self.ranges[0] == 0
         return whole and self.automatic and not self.late and self.trace.watched <= self.trace.variables | self.watch
 
     def marks(self, segments: list[Segment], wanted: set[int]) -> tuple[set[int], set[int]]:
@@ -124,18 +126,19 @@ class Window:
 
     def _records(self, segments: list[Segment]) -> Iterator[tuple[int, Any, int | None]]:
         """The records that count, in execution order: number and inputs."""
+        ranges = self.ranges
         for segment in reversed(segments):
-            for first, end in self.ranges:
-                start = max(first, segment.first) - segment.first
-                stop = min(len(segment), (self.trace.number if end is None else end) - segment.first)
-                if start < stop:
-                    part = segment.records[start * STRIDE : stop * STRIDE]
-                    yield from zip(
-                        range(segment.first + start, segment.first + stop), part[1::STRIDE], part[2::STRIDE], strict=True
-                    )
+            past = segment.first + len(segment)
+            start, k = segment.first, bisect_right(ranges, segment.first)
+            while start < past:
+                end = min(past, ranges[k]) if k < len(ranges) else past
+                if k % 2:
+                    part = segment.records[(start - segment.first) * STRIDE : (end - segment.first) * STRIDE]
+                    yield from zip(range(start, end), part[1::STRIDE], part[2::STRIDE], strict=True)
+                start, k = end, k + 1
 
     def first_number(self) -> int:
-        return self.ranges[0][0] if self.ranges else self.trace.number
+        return self.ranges[0] if self.ranges else self.trace.number
 
 
 class Record(Window):
@@ -159,25 +162,21 @@ class Record(Window):
         trace, before = self.trace, self.trace.recorders
         trace.recorders += more
         if trace.segment is not None and (before == 0 or trace.recorders == 0):
-            trace.segment.stretches.switch(trace.number)
+            switch(trace.segment.stretches, trace.number)
 
 
-class Stretches(list[int]):
-    """Numbers that belong together, as the ends of stretches: [first, end) each, the last perhaps without an end."""
+def switch(stretches: Stretches, number: int) -> None:
+    """Begins a stretch at `number`, or ends the one that is open."""
+    if stretches and stretches[-1] == number:
+        stretches.pop()  # nothing came in between: memory stays put
+    else:
+        stretches.append(number)
 
-    __slots__ = ()
 
-    def switch(self, number: int) -> None:
-        """Begins a stretch at `number`, or ends the one that is open."""
-        if self and self[-1] == number:
-            self.pop()  # nothing came in between: memory stays put
-        else:
-            self.append(number)
-
-    def at(self, number: int) -> tuple[bool, int]:
-        """Whether a stretch covers `number`, and since which number the same holds."""
-        k = bisect_right(self, number)
-        return k % 2 == 1, self[k - 1] if k else 0
+def stretch_at(stretches: Stretches, number: int) -> tuple[bool, int]:
+    """Whether a stretch covers `number`, and since which number the same holds."""
+    k = bisect_right(stretches, number)
+    return k % 2 == 1, stretches[k - 1] if k else 0
 
 
 def inputs_of(in0: Any, in1: int | None) -> tuple[int, ...]:

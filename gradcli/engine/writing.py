@@ -13,6 +13,7 @@ from .backends import CPU, dtype_name, shape_of
 from .boxes import UNBOXED, Dual, level_of, lowered, primal
 from .compiler import Closure, Compiler
 from .indexing import GETITEM, compile_items, dict_item, fail_index, list_item, member, read_index, verify_index
+from .lanes import Lanes
 from .modules import refuse_assignment
 from .run import Run
 from .tape import Blank, Site, blank
@@ -36,9 +37,11 @@ def write(run: Run, site: Site, array: Any, origin: Any, index: tuple[Any, ...],
     if type(array) is tuple:  # a traced one of another level below
         verify_index(run, primal(array), index, site.span)
         return apply(run, site, ((array, *origin), value), {"index": index})
-    keeps_all = run.trace.keeps_all  # the array as it was, too
-    owned = alone and array.base is None and getattr(array.flags, "writeable", True) and not keeps_all
     x = primal(value)
+    if Lanes in (type(array), type(x)) or (run.group is not None and Lanes in map(type, index)):
+        return _write_lanes(run, site, array, origin, index, value, alone)
+    keeps = run.trace.room > 0  # the array as it was, too
+    owned = alone and array.base is None and getattr(array.flags, "writeable", True) and not keeps
     if not (type(x) in (float, int, bool, complex) or hasattr(x, "dtype")):
         run.fail("E301", f"an element of an array can't be {describe(x)}", site.span, help="arrays hold numbers only")
     kind = dtype_name(x)
@@ -69,8 +72,17 @@ def write(run: Run, site: Site, array: Any, origin: Any, index: tuple[Any, ...],
         return y
     inputs = [(None, *origin) if k == 0 else value for k in active]
     kept = Blank(y.shape, y.dtype)
-    saved = (array, x) if keeps_all else (kept, blank(x))
+    saved = (array, x) if keeps else (kept, blank(x))
     return run.trace.record(site.on(active), inputs, saved, index, kept, y)
+
+
+def _write_lanes(run: Run, site: Site, array: Any, origin: Any, index: tuple[Any, ...], value: Any, alone: bool) -> Any:
+    """The same where the array, the index or the value differs between rows."""
+    verify_index(run, array, index, site.span)
+    held = array.array if type(array) is Lanes else None
+    mine = alone and held is not None and held.base is None and sys.getrefcount(held) <= _SOLE_OWNER + 1
+    inplace = mine and array.group is run.group and array.dtype == getattr(primal(value), "dtype", array.dtype)
+    return apply(run, site, (array if origin is None else (array, *origin), value), {"index": index, "inplace": inplace})
 
 
 def _write_dual(run: Run, site: Site, dual: Dual, origin: Any, index: tuple[Any, ...], value: Any, alone: bool) -> Any:

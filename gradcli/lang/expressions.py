@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ..diagnostics import Report, Source, Span, did_you_mean
-from ..ops import ALIASES, INFIX, OPS
+from ..ops import ALIASES, BUILTINS, INFIX, OPS, registry
 from ..ops.op import BindingError, Op
 from . import program, syntax
 from .arguments import verify_call
@@ -26,7 +26,6 @@ MAX_SUGGESTIONS = 20  # a search for the closest name is dear; a file with more 
 # Expressions whose value can be anything: a function, a variable.
 HOLDS_ANYTHING = syntax.Name | syntax.Member | syntax.Index | syntax.Call | syntax.Conditional | syntax.ListDisplay
 
-BUILTINS: dict[str, Op] = {name: op for name, op in OPS.items() if not op.internal}
 ATTACH = OPS["attach_grad"]
 
 
@@ -109,7 +108,8 @@ class ExpressionResolver:
     # ---- names ----
 
     def _name(self, node: syntax.Name) -> program.Expression:
-        return self.read(node.name, node.span) or self._unknown(node.name, node.span)
+        name, span = node.name, node.span
+        return self.read(name, span) or self._registered(name, span) or self._unknown(name, span)
 
     def read(self, name: str, span: Span) -> program.Expression | None:
         """The value under a name, or None where there is no such name. A builtin's name that the program assigns only
@@ -143,8 +143,16 @@ class ExpressionResolver:
         self.report.add("E201", f"`{name}` has no value yet", span, label=label, help=help)
         return self._nothing(span)
 
+    def _registered(self, name: str, span: Span) -> program.Expression | None:
+        """The function that another package has registered under a name that nothing else has."""
+        op = registry.find(name)
+        return None if op is None else program.Builtin(op, span=span)
+
     def _unknown(self, name: str, span: Span, kind: str = "name") -> program.Expression:
         self.report.add("E200", f"unknown {kind} `{name}`", span, help=self.suggestion(name))
+        for message in registry.failures():
+            if not any(d.message == message for d in self.report.diagnostics):
+                self.report.add("E008", message, help="it was asked because a function is unknown; update or remove it")
         return self._nothing(span)
 
     def suggestion(self, name: str) -> str:
@@ -262,7 +270,7 @@ class ExpressionResolver:
             callee = self._builtin(name, node.callee.span)  # what is called is never an input
         else:
             callee = self.read(name, node.callee.span)
-        callee = callee or self._unknown(name, node.callee.span, "function")
+        callee = callee or self._registered(name, node.callee.span) or self._unknown(name, node.callee.span, "function")
         if isinstance(callee, program.Builtin):
             self._verify_value(callee.op, node)
             return self.bind(callee.op, node)

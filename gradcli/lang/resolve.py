@@ -15,8 +15,9 @@ from typing import Any
 
 from ..collector import collector_paused
 from ..diagnostics import GradcliError, Report, Source, Span, did_you_mean, said
+from ..ops import BUILTINS
 from . import program, syntax
-from .expressions import BUILTINS, CONSTANTS
+from .expressions import CONSTANTS
 from .flow import Journal
 from .modules import ModuleResolver
 from .results import result_names

@@ -18,6 +18,7 @@ from . import (
     incomplete,
     indexing,
     interpolation,
+    lanes,
     learning,
     linalg,
     logic,
@@ -55,9 +56,11 @@ _MODULES = (
     creation,
     random,
     indexing,
+    lanes,
     derivative,
 )
 
 OPS: dict[str, Op] = {op.name: op for module in _MODULES for op in module.OPS}
+BUILTINS: dict[str, Op] = {name: op for name, op in OPS.items() if not op.internal}  # what programs call by name
 INFIX: dict[str, Op] = {op.infix: op for op in OPS.values() if op.infix}
 ALIASES: dict[str, str] = {alias: op.name for op in OPS.values() for alias in op.aliases}

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from .op import Op
+from .rows import elementwise
 from .rules import broadcast_shape, fit
 
 INF = math.inf
@@ -166,7 +167,8 @@ OPS = [
     # Not by partials: the cotangent is selected, not multiplied by 0, so that inf and nan stay on the side they belong to.
     _op("where", "condition, a, b", "a where the condition holds, b elsewhere.",
         symbolic=lambda s, condition, a, b: s.where(condition, a, b), saves=("condition",), linear=True,
-        compute=lambda xp, condition, a, b: xp.where(xp.asarray(condition), a, b), result_shape=_where_shape, vjp=(
+        compute=lambda xp, condition, a, b: xp.where(xp.asarray(condition), a, b), rows=elementwise,
+        result_shape=_where_shape, vjp=(
         None,
         lambda m, g, y, condition, a, b: fit(m, m.where(condition, g, 0.0), a),
         lambda m, g, y, condition, a, b: fit(m, m.where(condition, 0.0, g), b))),

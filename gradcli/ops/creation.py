@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from .op import Op, OpError
+from .rows import elementwise
 from .rules import Shape, sizes, whole
 
 DTYPES = ("float32", "float64", "int64", "bool", "complex128")
@@ -128,18 +129,22 @@ OPS = [
             differentiable=False, compute=_linspace,
             result_shape=lambda start, stop, num: sizes("linspace", whole("linspace", num, "num"))),
     _making("zeros_like", "x", "Zeros in the shape of x.", differentiable=False,
-            compute=lambda xp, x, **run: xp.zeros(*_form(xp, x))),
+            compute=lambda xp, x, **run: xp.zeros(*_form(xp, x)), rows=elementwise),
     _making("ones_like", "x", "Ones in the shape of x.", differentiable=False,
-            compute=lambda xp, x, **run: xp.ones(*_form(xp, x))),
+            compute=lambda xp, x, **run: xp.ones(*_form(xp, x)), rows=elementwise),
 
-    _casting("cast", "x; dtype", "x as another type of number, given by its name.", compute=_cast, aliases=("astype",),
+    _casting("cast", "x; dtype", "x as another type of number, given by its name.",
+        compute=_cast, rows=elementwise, aliases=("astype",),
              symbolic=_cast_form, linear=True, vjp=(_cast_back,)),
-    _casting("float32", "x", "x as a float of 32 bits.", compute=_to("float32"), symbolic=lambda s, x: x, linear=True,
+    _casting("float32", "x", "x as a float of 32 bits.",
+        compute=_to("float32"), rows=elementwise, symbolic=lambda s, x: x, linear=True,
              vjp=(_cast_back,)),
-    _casting("float64", "x", "x as a float of 64 bits.", compute=_to("float64"), symbolic=lambda s, x: x, linear=True,
+    _casting("float64", "x", "x as a float of 64 bits.",
+        compute=_to("float64"), rows=elementwise, symbolic=lambda s, x: x, linear=True,
              vjp=(_cast_back,)),
-    _casting("complex128", "x", "x as a complex number.", compute=_to("complex128"), symbolic=lambda s, x: x, linear=True,
+    _casting("complex128", "x", "x as a complex number.",
+        compute=_to("complex128"), rows=elementwise, symbolic=lambda s, x: x, linear=True,
              vjp=(_cast_back,)),
-    _casting("int64", "x", "x as an int, rounded towards 0.", compute=_to("int64"), differentiable=False,
+    _casting("int64", "x", "x as an int, rounded towards 0.", compute=_to("int64"), rows=elementwise, differentiable=False,
              symbolic=lambda s, x: _cast_form(s, x, "int64")),
 ]  # fmt: skip

@@ -25,18 +25,24 @@ def _list(name: str, params: str, summary: str, **facts: Any) -> Op:
     return Op(name, params, summary, category="lists", engine=True, **facts)
 
 
+_SPARSE = "`sparse = true` gives a dict of the entries that aren't zero by structure: rows, cols, values, shape"
+
 OPS = [
     _derivative("grad", 'target, sources; unconnected="none", seed=none', "The gradient of the sum of the target.",
         aliases=("gradient",), note="an unconnected source gives none, or zeros"),
     _transform("value_and_grad", "The value of a function and its gradient, a list of both."),
-    _derivative("jacobian", 'target, source; mode="auto"', "All first derivatives: target.shape + source.shape.",
-        ', mode="auto"', aliases=("jac", "jacfwd", "jacrev")),
+    _derivative("jacobian", 'target, source; mode="auto", sparse=false', "All first derivatives: target.shape + source.shape.",
+        ', mode="auto", sparse=false', note=_SPARSE, aliases=("jac", "jacfwd", "jacrev")),
     _derivative("batch_jacobian", "target, source", "The Jacobian of each row of the target by the same row of the source."),
-    _derivative("hessian", 'target, source; mode="auto"', "All second derivatives of a scalar.", ', mode="auto"'),
+    _derivative("hessian", 'target, source; mode="auto", sparse=false', "All second derivatives of a scalar.",
+        ', mode="auto", sparse=false', note=_SPARSE),
     _derivative("hvp", "target, source, v", "The Hessian times a vector."),
     _derivative("vjp", "target, sources, u", "A vector times the Jacobian."),
     _derivative("jvp", "target, sources, v", "The Jacobian times a vector."),
     _transform("value_and_jvp", "The value of a function and its tangent, a list of both."),
+    _op("vmap", "function; in_axes=0", "A function on many rows at once: along an axis of its arguments, the first unless told.",
+        transforms=True, aliases=("vectorize",),
+        note="`in_axes` is an int, none for an argument that all rows share, or a list of these, one an argument"),
     _op("attach_grad", 'x; req="write"', "Gives `x` a gradient that `backward` fills: `x.grad`, zeros at first.",
         note='`req = "add"` accumulates, `req = "null"` keeps none; it stands as a statement'),
     _op("backward", "target; head=none, retain=false, create=false",

@@ -17,6 +17,7 @@ class Formula:
     """
 
     __slots__ = ("_order", "arguments", "kind", "value")
+    __array_ufunc__ = None  # NumPy's numbers leave their operators to formulas
 
     def __init__(self, kind: str, value: Any = None, arguments: tuple[Formula, ...] = ()) -> None:
         self.kind, self.value, self.arguments = kind, value, arguments
@@ -26,6 +27,9 @@ class Formula:
         if self.arguments:
             return f"{self.kind}({', '.join(map(repr, self.arguments))})"
         return repr(self.value) if self.kind == "number" else "y" if self.kind == "result" else f"x{self.value}"
+
+    def __bool__(self) -> bool:
+        raise TypeError("a formula is neither true nor false: `m.where(condition, a, b)` chooses")
 
     def __iter__(self) -> Iterator[Formula]:
         """Every node once, operands before the nodes that use them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .op import Op
+from .rows import read_elements, write_elements
 
 # An index is a tuple of ints, slices, None, Ellipsis and int or bool arrays, as NumPy takes it.
 
@@ -41,14 +42,15 @@ def _strict_partial(m: Any, y: Any, g: Any, p: Any) -> Any:
 
 
 OPS = [
-    Op("getitem", "x; index", "The elements of x at an index.", category="shape", internal=True, compute=_getitem, linear=True,
+    Op("getitem", "x; index", "The elements of x at an index.", category="shape", internal=True,
+        compute=_getitem, rows=read_elements, linear=True,
        accumulate=lambda m, total, g, y, x, index: m.index_add(total, g, index=index, inplace=True)),
     Op("setitem", "x, value; index, inplace=false", "x with other elements at an index.", category="shape", internal=True,
-       compute=_setitem, linear=True, vjp=(
+       compute=_setitem, rows=write_elements(adds=False), linear=True, vjp=(
            lambda m, g, y, x, value, index, inplace=False: m.setitem(g, 0.0, index=index, inplace=inplace),
            lambda m, g, y, x, value, index, inplace=False: m.sum_to(m.getitem(g, index=index), shape=value.shape))),
     Op("index_add", "x, value; index, inplace=false", "x with values added at an index; an element named twice gets both.",
-       category="shape", internal=True, compute=_index_add, linear=True, vjp=(
+       category="shape", internal=True, compute=_index_add, rows=write_elements(adds=True), linear=True, vjp=(
            lambda m, g, y, x, value, index, inplace=False: g,
            lambda m, g, y, x, value, index, inplace=False: m.sum_to(m.getitem(g, index=index), shape=value.shape))),
     Op("part", "x; index", "One result of an op that has several.", category="shape", internal=True,

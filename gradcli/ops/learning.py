@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from .op import Op, OpError
+from .rows import along_axis, over_axes
 from .rules import all_axes, by_slope, whole
 
 INF = math.inf
@@ -211,14 +212,17 @@ OPS = [
     _op("softplus", "x", "log(1 + exp(x)), without overflow.", symbolic=lambda s, x: s.log(1 + s.exp(x)),
         forward=lambda m, x: m.maximum(x, 0.0) + m.log1p(m.exp(-m.abs(x))), partials=(lambda m, y, x: m.sigmoid(x),)),
 
-    _op("softmax", "x; axis=-1", "exp(x), scaled to sum to 1 along the axis.", compute=_softmax, saves=("result",),
+    _op("softmax", "x; axis=-1", "exp(x), scaled to sum to 1 along the axis.",
+        compute=_softmax, rows=along_axis, saves=("result",),
         symbolic=_softmax_form, vjp=(
         lambda m, g, y, x, axis: y * (g - m.sum(g * y, axis=axis, keepdims=True)),), jvp=_softmax_forward),
-    _op("log_softmax", "x; axis=-1", "log(softmax(x)), without underflow.", compute=_log_softmax, saves=("result",),
+    _op("log_softmax", "x; axis=-1", "log(softmax(x)), without underflow.",
+        compute=_log_softmax, rows=along_axis, saves=("result",),
         symbolic=_log_softmax_form, vjp=(
         lambda m, g, y, x, axis: g - m.exp(y) * m.sum(g, axis=axis, keepdims=True),),
         jvp=lambda m, t, y, x, axis: t[0] - m.sum(m.tangent_mul(t[0], m.exp(y)), axis=axis, keepdims=True)),
-    _op("logsumexp", "x; axis=none, keepdims=false", "log(sum(exp(x))), without overflow.", compute=_logsumexp, saves=("x",),
+    _op("logsumexp", "x; axis=none, keepdims=false", "log(sum(exp(x))), without overflow.",
+        compute=_logsumexp, rows=over_axes, saves=("x",),
         symbolic=_logsumexp_form, note="derivative 0 where all elements are -inf",
         **by_slope(lambda m, y, x, axis, keepdims: m.softmax(x, axis=axis))),
     _op("cross_entropy", "logits, labels", "-log(softmax(logits)) of the right class, for each row.", compute=_cross_entropy,

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from .op import Op, OpError
+from .rows import dot_product, matrix_product, outer_product
 from .rules import Shape, adjoint, broadcast_shape, conj, fit, reshaped, whole
 
 
@@ -317,14 +318,16 @@ def _diagonal_places(term: str, labels: str, sizes: dict[str, int]) -> list[int]
 
 
 OPS = [
-    _product("matmul", "a, b", "The matrix product; leading axes are batch axes.", infix="@", compute=_matmul,
+    _product("matmul", "a, b", "The matrix product; leading axes are batch axes.", infix="@",
+        compute=_matmul, rows=matrix_product,
         result_shape=_matmul_shape, saves=("a", "b"), vjp=(_matmul_back_left, _matmul_back_right)),
-    _product("dot", "a, b", "The dot product, of the last axis of a and the last but one of b, as in NumPy.", compute=_dot,
+    _product("dot", "a, b", "The dot product, of the last axis of a and the last but one of b, as in NumPy.",
+        compute=_dot, rows=dot_product,
         aliases=("vdot",), result_shape=_dot_shape, saves=("a", "b"), vjp=(_dot_back_left, _dot_back_right)),
     _product("inner", "a, b", "The products summed along the last axis of both.", compute=_inner,
         result_shape=_inner_shape, saves=("a", "b"), vjp=(_inner_rule(left=True), _inner_rule(left=False))),
     _product("outer", "a, b", "Every element of a times every element of b.", saves=("a", "b"),
-        compute=lambda xp, a, b: xp.outer(xp.asarray(a), xp.asarray(b)),
+        compute=lambda xp, a, b: xp.outer(xp.asarray(a), xp.asarray(b)), rows=outer_product,
         result_shape=lambda a, b: (math.prod(a), math.prod(b)), vjp=(_outer_back_left, _outer_back_right)),
     _product("cross", "a, b", "The cross product of vectors of 3 elements along the last axis.", compute=_cross,
         saves=("a", "b"), result_shape=lambda a, b: broadcast_shape("cross", a, b), vjp=(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .op import Op
+from .rows import elementwise
 
 
 def _test(name: str, params: str, summary: str, **facts: Any) -> Op:
@@ -45,5 +46,5 @@ OPS = [
              symbolic=lambda s, x: s.arg(x), domain=((0.1, float("inf")),),
              note="derivative 0 at 0", partials=(_turn,)),
     _complex("conj", "The complex conjugate.", symbolic=lambda s, x: s.conjugate(x), aliases=("conjugate",),
-             compute=lambda xp, x: xp.conj(x), linear=True, vjp=(lambda m, g, y, x: m.conj(g),)),
+             compute=lambda xp, x: xp.conj(x), rows=elementwise, linear=True, vjp=(lambda m, g, y, x: m.conj(g),)),
 ]  # fmt: skip

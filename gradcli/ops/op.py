@@ -207,6 +207,7 @@ class Op:
     jvp: Callable[..., Any] | None = None
     saves: tuple[str, ...] = ()  # operands (by name) and "result" whose values the rules read; the others keep their shape only
     result_shape: Callable[..., tuple[int, ...]] | None = None  # (*operand shapes, **options); where it can outgrow its operands
+    rows: Callable[..., Any] | None = None  # how `compute` runs on many rows at once (rows.py); None for row by row
     # closed forms
     symbolic: Callable[..., Any] | None = None  # see the head of this module
     # engine
@@ -236,6 +237,12 @@ class Op:
     @cached_property
     def elementwise(self) -> bool:
         return self.compute is None and not self.engine
+
+    @cached_property
+    def reverse_only(self) -> bool:
+        """Whether forward mode has no way through: no rule of its own, though there may be one back."""
+        forwards = self.elementwise or self.engine or self.linear or self.multilinear or self.jvp is not None
+        return self.differentiable and not forwards
 
     def moves_with(self, k: int) -> bool:
         """Whether a structural op has a derivative by operand `k`: by indices and conditions there is none."""

@@ -9,6 +9,7 @@ import math
 from typing import Any
 
 from .op import Op, OpError
+from .rows import along_axis, over_axes
 from .rules import Shape, all_axes, by_slope, conj, inverse, kept_shape, one_axis, ratio, real_as, reshaped, spread
 
 _OVER = "x; axis=none, keepdims=false"
@@ -314,49 +315,59 @@ def _norm_forward(m: Any, t: Any, y: Any, x: Any, ord: Any, axis: Any, keepdims:
 
 OPS = [
     # ---- sums and means --------------------------------------------------------------------------------------------
-    _op("sum", _OVER, "The sum of the elements.", compute=_along("sum"), integers="keep", linear=True, vjp=(
+    _op("sum", _OVER, "The sum of the elements.", compute=_along("sum"), rows=over_axes, integers="keep", linear=True, vjp=(
         lambda m, g, y, x, axis, keepdims: spread(m, g, x, axis, keepdims),)),
-    _op("mean", _OVER, "The mean of the elements.", compute=_mean, aliases=("average",), linear=True,
+    _op("mean", _OVER, "The mean of the elements.", compute=_mean, rows=over_axes, aliases=("average",), linear=True,
         vjp=(_mean_back,)),
-    _op("var", "x; axis=none, ddof=0, keepdims=false", "The variance, divided by n - ddof.", compute=_moment("var"),
+    _op("var", "x; axis=none, ddof=0, keepdims=false", "The variance, divided by n - ddof.",
+        compute=_moment("var"), rows=over_axes,
         saves=("x",), **by_slope(_var_slope), symbolic=_var_form),
-    _op("std", "x; axis=none, ddof=0, keepdims=false", "The standard deviation, by n - ddof.", compute=_moment("std"),
+    _op("std", "x; axis=none, ddof=0, keepdims=false", "The standard deviation, by n - ddof.",
+        compute=_moment("std"), rows=over_axes,
         saves=("x", "result"), note="derivative 0 for a constant", **by_slope(_std_slope),
         symbolic=lambda s, x, **options: s.sqrt(_var_form(s, x, **options))),
     _op("norm", "x; ord=2, axis=none, keepdims=false", "The vector norm of the elements along the axes, without overflow.",
-        compute=_norm, saves=("x", "result"), symbolic=_norm_form, note="derivative 0 at the zero vector", vjp=(_norm_back,),
+        compute=_norm, rows=over_axes, saves=("x", "result"), symbolic=_norm_form,
+        note="derivative 0 at the zero vector", vjp=(_norm_back,),
         jvp=_norm_forward),
 
     # ---- extremes --------------------------------------------------------------------------------------------------
-    _op("min", "x; *, axis=none, keepdims=false", "The smallest element.", compute=_extreme("min"), symbolic=_reduced_form("Min"),
+    _op("min", "x; *, axis=none, keepdims=false", "The smallest element.",
+        compute=_extreme("min"), rows=over_axes, symbolic=_reduced_form("Min"),
         aliases=("amin", "nanmin"), saves=("x", "result"), note="ties share the derivative equally", vjp=(_extreme_back,),
         jvp=_extreme_forward, hint="the smaller of two values is `minimum(a, b)`"),
-    _op("max", "x; *, axis=none, keepdims=false", "The largest element.", compute=_extreme("max"), symbolic=_reduced_form("Max"),
+    _op("max", "x; *, axis=none, keepdims=false", "The largest element.",
+        compute=_extreme("max"), rows=over_axes, symbolic=_reduced_form("Max"),
         aliases=("amax", "nanmax"), saves=("x", "result"), note="ties share the derivative equally", vjp=(_extreme_back,),
         jvp=_extreme_forward, hint="the larger of two values is `maximum(a, b)`"),
-    _op("median", _OVER, "The middle element, or the mean of the two middle ones.", compute=_extreme("median"),
+    _op("median", _OVER, "The middle element, or the mean of the two middle ones.", compute=_extreme("median"), rows=over_axes,
         saves=("x",), note="ties share the derivative equally",
         **by_slope(lambda m, y, x, axis, keepdims: m.median_weights(x, axis=axis))),
     _op("median_weights", "x; axis=none", "How much each element counts in the median.", internal=True,
         compute=_median_weights, vjp=(lambda m, g, y, x, axis: m.zeros_like(x),),
         jvp=lambda m, t, y, x, axis: m.zeros_like(y)),
-    _op("argmin", _OVER, "The position of the smallest element, the first of equal ones.", compute=_position("argmin"),
+    _op("argmin", _OVER, "The position of the smallest element, the first of equal ones.",
+        compute=_position("argmin"), rows=along_axis,
         differentiable=False),
-    _op("argmax", _OVER, "The position of the largest element, the first of equal ones.", compute=_position("argmax"),
+    _op("argmax", _OVER, "The position of the largest element, the first of equal ones.",
+        compute=_position("argmax"), rows=along_axis,
         differentiable=False),
-    _op("any", _OVER, "Whether some element is true.", compute=_along("any"), differentiable=False, aliases=("some",),
+    _op("any", _OVER, "Whether some element is true.",
+        compute=_along("any"), rows=over_axes, differentiable=False, aliases=("some",),
         symbolic=_reduced_form("Or")),
-    _op("all", _OVER, "Whether every element is true.", compute=_along("all"), differentiable=False, aliases=("every",),
+    _op("all", _OVER, "Whether every element is true.",
+        compute=_along("all"), rows=over_axes, differentiable=False, aliases=("every",),
         symbolic=_reduced_form("And")),
-    _op("count_nonzero", _OVER, "How many elements are not 0.", compute=_count_nonzero, differentiable=False),
+    _op("count_nonzero", _OVER, "How many elements are not 0.", compute=_count_nonzero, rows=over_axes, differentiable=False),
 
     # ---- products and running values -------------------------------------------------------------------------------
-    _op("prod", _OVER, "The product of the elements.", compute=_along("prod"), integers="keep", aliases=("product",),
+    _op("prod", _OVER, "The product of the elements.",
+        compute=_along("prod"), rows=over_axes, integers="keep", aliases=("product",),
         saves=("x",), **by_slope(_prod_slope)),
     _op("cumsum", "x; axis=none", "The sums of the elements up to each; all in one line without an axis.",
-        compute=_running("cumsum"), integers="keep", linear=True, vjp=(_cumsum_back,)),
+        compute=_running("cumsum"), rows=along_axis, integers="keep", linear=True, vjp=(_cumsum_back,)),
     _op("cumprod", "x; axis=none", "The products of the elements up to each; all in one line without an axis.",
-        compute=_running("cumprod"), integers="keep", saves=("x",), vjp=(_cumprod_back,), jvp=_cumprod_forward),
+        compute=_running("cumprod"), rows=along_axis, integers="keep", saves=("x",), vjp=(_cumprod_back,), jvp=_cumprod_forward),
     _op("shift", "x; by, fill", "The elements moved one place along the last axis.", internal=True, compute=_shift, vjp=(
         lambda m, g, y, x, by, fill: m.shift(g, by=-by, fill=0.0),),
         jvp=lambda m, t, y, x, by, fill: m.shift(t[0], by=by, fill=0.0)),

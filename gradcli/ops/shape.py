@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from .op import Op, OpError
+from .rows import broadcast, positive, rearranged, summed
 from .rules import Shape, all_axes, fit, inverse, one_axis, reshaped, sizes, whole, wholes
 
 
@@ -335,17 +336,23 @@ def _triangle(name: str) -> Any:
 OPS = [
     # ---- rearranging -----------------------------------------------------------------------------------------------
     _op("reshape", "x; *shape", "The same elements in another shape; -1 is worked out.",
-        compute=lambda xp, x, shape: xp.reshape(x, _new_shape(xp.shape(x), shape)), vjp=(
+        compute=lambda xp, x, shape: xp.reshape(x, _new_shape(xp.shape(x), shape)),
+        rows=rearranged(lambda own, shape: _new_shape(own, shape)), vjp=(
         lambda m, g, y, x, shape: m.reshape(g, shape=x.shape),)),
-    _op("ravel", "x", "All elements in one line.", aliases=("flatten",), compute=lambda xp, x: xp.reshape(x, -1), vjp=(
+    _op("ravel", "x", "All elements in one line.", aliases=("flatten",), compute=lambda xp, x: xp.reshape(x, -1),
+        rows=rearranged(lambda own: (math.prod(own),)), vjp=(
         lambda m, g, y, x: m.reshape(g, shape=x.shape),)),
     _op("transpose", "x; *axes=none", "The axes in another order; reversed without `axes`.", aliases=("permute",),
-        compute=lambda xp, x, axes: xp.transpose(x, _permutation(xp.shape(x), axes)), vjp=(
+        compute=lambda xp, x, axes: xp.transpose(x, _permutation(xp.shape(x), axes)),
+        rows=lambda xp, compute, operands, laned, options, n: xp.transpose(
+            operands[0], (*_permutation(operands[0].shape[:-1], options["axes"]), operands[0].ndim - 1)), vjp=(
         lambda m, g, y, x, axes: m.transpose(g, axes=inverse(list(_permutation(tuple(x.shape), axes)))),)),
     _op("swapaxes", "x; axis1, axis2", "Two axes exchanged.",
-        compute=lambda xp, x, axis1, axis2: xp.swapaxes(x, one_axis(axis1, xp.shape(x)), one_axis(axis2, xp.shape(x))), vjp=(
+        compute=lambda xp, x, axis1, axis2: xp.swapaxes(x, one_axis(axis1, xp.shape(x)), one_axis(axis2, xp.shape(x))),
+        rows=positive("axis1", "axis2"), vjp=(
         lambda m, g, y, x, axis1, axis2: m.swapaxes(g, axis1=axis1, axis2=axis2),)),
-    _op("moveaxis", "x; source, destination", "Axes moved to other places.", compute=_moveaxis, vjp=(
+    _op("moveaxis", "x; source, destination", "Axes moved to other places.",
+        compute=_moveaxis, rows=positive("source", "destination"), vjp=(
         lambda m, g, y, x, source, destination: m.moveaxis(g, source=destination, destination=source),)),
     _op("expand_dims", "x; axis", "New axes of size 1.", compute=_expand_dims, vjp=(
         lambda m, g, y, x, axis: m.reshape(g, shape=x.shape),)),
@@ -354,19 +361,22 @@ OPS = [
     _op("flip", "x; axis=none", "The elements in reverse order.", compute=_flip, aliases=("fliplr", "flipud", "reverse"), vjp=(
         lambda m, g, y, x, axis: m.flip(g, axis=axis),)),
     _op("roll", "x; shift, axis=none", "The elements moved round by `shift` places.", compute=_roll, vjp=(_roll_back,)),
-    _op("broadcast_to", "x; shape", "x repeated to a shape that it broadcasts to.", compute=_broadcast_to,
+    _op("broadcast_to", "x; shape", "x repeated to a shape that it broadcasts to.", compute=_broadcast_to, rows=broadcast,
         result_shape=lambda x, shape: sizes("broadcast_to", shape), vjp=(
         lambda m, g, y, x, shape: fit(m, g, x),)),
-    _op("sum_to", "x; shape", "x summed to a shape that broadcasts to its own.", internal=True, compute=_sum_to, vjp=(
+    _op("sum_to", "x; shape", "x summed to a shape that broadcasts to its own.", internal=True,
+        compute=_sum_to, rows=summed, vjp=(
         lambda m, g, y, x, shape: m.broadcast_to(g, shape=x.shape),)),
 
     # ---- joining, cutting, repeating -------------------------------------------------------------------------------
-    _op("concatenate", "*arrays; axis=0", "Arrays joined along an axis.", compute=_concatenate, aliases=("concat", "hstack"),
+    _op("concatenate", "*arrays; axis=0", "Arrays joined along an axis.",
+        compute=_concatenate, rows=positive("axis"), aliases=("concat", "hstack"),
         result_shape=_concatenate_shape, vjp=_concatenate_back),
-    _op("stack", "*arrays; axis=0", "Arrays joined along a new axis.", compute=_stack, aliases=("vstack",),
+    _op("stack", "*arrays; axis=0", "Arrays joined along a new axis.",
+        compute=_stack, rows=positive("axis", extra=1), aliases=("vstack",),
         result_shape=_stack_shape, vjp=_stack_back),
     _op("split", "x; sections, axis=0", "A list of parts: that many equal ones, or cut before the given positions.",
-        compute=_split, aliases=("array_split",), vjp=(_split_back,)),
+        compute=_split, rows=positive("axis"), aliases=("array_split",), vjp=(_split_back,)),
     _op("tile", "x; reps", "x side by side, that many times along each axis.", result_shape=_tile_shape, vjp=(_tile_back,),
         compute=lambda xp, x, reps: xp.tile(x, sizes("tile", reps))),
     _op("repeat", "x; repeats, axis=none", "Each element repeated; all in one line without an axis.",

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
+    from ..tasks.check.results import Check
     from ..tasks.evaluation import Evaluation
 
 FORMATS = {
@@ -19,6 +20,13 @@ FORMATS = {
     "jsonl": "one object a line, a line a file",
     "csv": "rows file,output,wrt,index,value",
     "npz": "NumPy arrays under `output`, `output/wrt`, `output/wrt/jacobian`, `output/wrt/hessian`",
+}
+CHECK_FORMATS = {
+    "text": "a table, for people",
+    "json": "one object, or an array of them for several files",
+    "junit": "JUnit's XML, a test case an output, variable and method",
+    "github": "annotations for GitHub's workflows",
+    "sarif": "SARIF 2.1.0",
 }
 
 
@@ -35,6 +43,19 @@ def render(format: str, evaluations: Sequence[Evaluation], style: Style = Style(
     """The answer in one of FORMATS."""
     module = importlib.import_module(f".{format}", __name__)
     return cast("str | bytes", module.render(evaluations, style))
+
+
+def render_checks(format: str, checks: Sequence[Check], style: Style = Style()) -> str:
+    """The answer of `check` in one of CHECK_FORMATS."""
+    module = importlib.import_module(f".check_{format}", __name__)
+    return cast("str", module.render(checks, style))
+
+
+def summary_of_checks(checks: Sequence[Check]) -> str:
+    """`12 passed, 0 failed, 1 skipped`."""
+    from .checks import summary
+
+    return summary(checks)
 
 
 def statistics(evaluation: Evaluation) -> list[str]:

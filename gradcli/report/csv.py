@@ -1,6 +1,7 @@
 """`--format csv`: rows `file,output,wrt,index,value`, one a number. The value of an unconnected gradient is empty.
 
-`wrt` is `x` for a gradient, `x/jacobian`, `x/hessian`, or `x,z/hessian` for a mixed block.
+`wrt` is `x` for a gradient, `x/jacobian`, `x/hessian`, or `x,z/hessian` for a mixed block. The index of an entry of a
+sparse matrix is its row and column.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import Style
-from .values import MAX_DEPTH, derivatives, is_array
+from .values import MAX_DEPTH, derivatives, is_array, is_sparse
 
 if TYPE_CHECKING:
     from ..tasks.evaluation import Evaluation
@@ -35,6 +36,10 @@ def _cells(value: Any, index: tuple[object, ...] = ()) -> Iterator[tuple[str, st
     """Each number (or string) in a value, with its index: "", "0", "1,2"; keys of dicts are indices too."""
     if is_array(value):
         value = value.tolist()
+    if is_sparse(value):
+        for row, column, item in zip(value["rows"], value["cols"], value["values"], strict=True):
+            yield from _cells(item, (*index, row, column))
+        return
     if len(index) > MAX_DEPTH:
         yield ",".join(map(str, index)), "..."
     elif isinstance(value, (list, tuple)):

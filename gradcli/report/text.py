@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import _printable
 from . import Style
-from .values import MAX_DEPTH, is_array, nonfinite
+from .values import MAX_DEPTH, is_array, is_sparse, nonfinite
 
 if TYPE_CHECKING:
     from ..tasks.evaluation import Evaluation
@@ -49,16 +49,16 @@ def _rows(evaluation: Evaluation) -> Iterator[tuple[str, Any]]:
             yield output, evaluation.outputs[output]
         if "value" in forms:
             yield "", forms["value"]
-        of = _operand(output)
+        of = operand(output)
         total = f"Σ{of}" if output in evaluation.summed else of
         gradients, jacobians, hessians = (table.get(output, {}) for table in tables)
         for name, value in gradients.items():
-            yield f"∂{total}/∂{_operand(name)}", value
+            yield f"∂{total}/∂{operand(name)}", value
             if forms["gradients"].get(name) is not None:
                 yield "", forms["gradients"][name]
         for name, value in jacobians.items():
             if total != of or name not in gradients:  # the Jacobian of a scalar is its gradient
-                yield f"∂{of}/∂{_operand(name)}", value
+                yield f"∂{of}/∂{operand(name)}", value
         for name, value in hessians.items():
             yield f"∂²{total}/{_by_two(name, hessians)}", value
 
@@ -68,18 +68,18 @@ def _by_two(name: str, names: Container[str]) -> str:
     for comma in re.finditer(",", name):
         first, second = name[: comma.start()], name[comma.end() :]
         if first in names and second in names:
-            return f"∂{_operand(first)}∂{_operand(second)}"
-    return f"∂{_operand(name)}²"
+            return f"∂{operand(first)}∂{operand(second)}"
+    return f"∂{operand(name)}²"
 
 
-def _operand(name: str) -> str:
+def operand(name: str) -> str:
     """A name, or the text of an expression in parentheses."""
     return name if re.fullmatch(r"[\w.]+(\[[^\]]*\][\w.]*)*", name) else f"({name})"
 
 
 def _table(rows: Sequence[tuple[str, Any]], style: Style) -> list[str]:
     column = max((len(label) for label, _ in rows), default=0) + _GAP
-    lines = []
+    lines: list[str] = []
     for label, value in rows:
         if not label:
             lines[-1] += f"    = {show_form(value)}"
@@ -102,6 +102,8 @@ def show(value: Any, precision: int | None = None, width: int = _WIDTH, depth: i
             return re.sub(r"\s*\n\s*", " ", text) if depth else text
         value = value[()] if hasattr(value, "ndim") else value
         return number(value.item(), precision, str(value))
+    if is_sparse(value) and not depth:
+        return _entries(value, precision)
     if depth > MAX_DEPTH:
         return "..."
     if isinstance(value, dict):
@@ -114,6 +116,17 @@ def show(value: Any, precision: int | None = None, width: int = _WIDTH, depth: i
     if value is None or value is ...:
         return "none" if value is None else "..."
     return number(value, precision)
+
+
+def _entries(matrix: Any, precision: int | None) -> str:
+    """A sparse matrix: how large it is, and each entry with its row and column."""
+    places = [f"({row}, {column})" for row, column in zip(matrix["rows"], matrix["cols"], strict=True)]
+    lines = [f"{place}  {show(item, precision)}" for place, item in zip(places, matrix["values"], strict=True)]
+    if len(lines) > _MANY:
+        lines = [*lines[:_EDGE], "...", *lines[-_EDGE:]]
+    rows, columns = matrix["shape"]
+    noun = "entry" if len(places) == 1 else "entries"
+    return "\n".join([f"{rows} x {columns}, {len(places)} {noun}", *lines])
 
 
 def number(value: Any, precision: int | None = None, shortest: str = "") -> str:

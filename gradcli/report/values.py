@@ -27,6 +27,11 @@ def shape_and_dtype(value: Any) -> tuple[list[int], str] | None:
     return ([], dtype) if dtype else None
 
 
+def is_sparse(value: Any) -> bool:
+    """Whether a value is a matrix by its entries: `{"rows", "cols", "values", "shape"}`."""
+    return isinstance(value, dict) and set(value) == {"rows", "cols", "values", "shape"} and is_array(value["values"])
+
+
 def plain(value: Any, depth: int = 0) -> Any:
     """A value as JSON has it: numbers, lists, dicts, strings, None; `"nan"`, `{"re": …, "im": …}` where it has none."""
     if is_array(value):

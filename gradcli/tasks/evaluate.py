@@ -6,13 +6,12 @@ import re
 import time
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from itertools import chain
 from typing import Any
 
 from ..collector import collector_paused
 from ..diagnostics import Diagnostic, GradcliError, Source, did_you_mean
-from ..engine import reasons
 from ..engine.backends import ieee, is_complex, is_inexact, shape_of
+from ..engine.compressed import Sparse, zero_block
 from ..engine.derivatives import (
     contains_derivative,
     differentiable,
@@ -24,7 +23,7 @@ from ..engine.derivatives import (
 from ..engine.derived import derived_outputs, differentiates_once
 from ..engine.evaluator import Compiled as Compiled
 from ..engine.evaluator import compile_program, declared_names, deep_stack, execute, release
-from ..engine.jacobians import hessians, jacobians, zero_block
+from ..engine.jacobians import entries, hessians, jacobians
 from ..engine.modules import named_variables
 from ..engine.run import Run
 from ..engine.tape import primal
@@ -46,8 +45,7 @@ from ..engine.values import (
 from ..lang import program
 from .evaluation import Evaluation, Options
 from .forward import ForwardRuns, chosen_mode
-
-EXPLAIN_STEPS = 200_000  # statements that the second run, for the reasons, may take
+from .second_runs import explain, with_reason
 
 
 def evaluate(node: program.Program, inputs: Mapping[str, Any], options: Options, compiled: Compiled | None = None) -> Evaluation:
@@ -72,7 +70,7 @@ def evaluate(node: program.Program, inputs: Mapping[str, Any], options: Options,
             frame = execute(compiled, run)
             variables = named_variables(run, node, frame)
             if not options.ignore_extra:
-                _verify_used(node, run, variables)
+                verify_used(node, run, variables)
             answer = Answer(node, run, frame, variables, options)
             with collector_paused(), ieee(), deep_stack():  # a rule of the program is a call like any other
                 answer.compute(forward)
@@ -82,7 +80,7 @@ def evaluate(node: program.Program, inputs: Mapping[str, Any], options: Options,
             _collect(evaluation, run)
             if answer is not None:
                 answer.fill(evaluation)
-            evaluation.diagnostics += _with_reason(node, inputs, options, error.diagnostics)
+            evaluation.diagnostics += with_reason(node, inputs, options, error.diagnostics)
             return evaluation
         evaluation.timings.append(time.perf_counter() - started)
         if len(evaluation.timings) >= options.repeat:
@@ -91,11 +89,15 @@ def evaluate(node: program.Program, inputs: Mapping[str, Any], options: Options,
     _collect(evaluation, run)
     answer.fill(evaluation)
     if run.unconnected or answer.missing:
-        evaluation.diagnostics += _explain(node, inputs, options, answer, bool(run.unconnected))
+        evaluation.diagnostics += explain(node, inputs, options, answer, bool(run.unconnected))
     if options.unconnected == "error":
         for target, source in answer.missing:
             message = f"`{target}` has no gradient with respect to `{source}`"
             evaluation.diagnostics.append(Diagnostic("E318", message, help="the warning above says why"))
+    if options.debug_nan:
+        from .debug_nan import find_nonfinite  # which needs this file for its rewritings
+
+        evaluation.diagnostics += find_nonfinite(node, inputs, options, answer, evaluation)
     if options.trace:
         evaluation.trace = dump(run.trace)
     release(run, frame)
@@ -165,7 +167,7 @@ def _paths(node: program.Program, name: str) -> list[str]:
     return [head + rest for head in node.names] if node.has_modules and rest else []
 
 
-def _verify_used(node: program.Program, run: Run, variables: Mapping[str, Variable]) -> None:
+def verify_used(node: program.Program, run: Run, variables: Mapping[str, Variable]) -> None:
     """Raises GradcliError (E003) for values given by the path of a variable that no instance had."""
     known = declared_names(node)
     unused = [name for name in run.inputs if name not in known and name not in run.used_inputs]
@@ -204,6 +206,10 @@ class Answer:
         self.jacobians: dict[str, dict[str, Any]] = {}
         self.hessians: dict[str, dict[str, Any]] = {}
         self.missing: dict[tuple[str, str], None] = {}  # pairs of names that are unconnected
+
+    def again(self, run: Run, frame: list[Any]) -> Answer:
+        """The same question to another run of the program."""
+        return Answer(self.node, run, frame, named_variables(run, self.node, frame), self.options)
 
     def _named(self, name: str) -> Any:
         """The value of an output or a top-level name. Raises GradcliError (E003) if there is none."""
@@ -261,12 +267,12 @@ class Answer:
                 found = gradients(run, seeds, sources, recorded=False)
                 self.gradients[of] = self._row(of, zip(singles, found, strict=True), lambda x: zeros_like(run, by[x]))
             if options.jacobian:
-                found = jacobians(run, target, sources, options.mode)
+                found = jacobians(run, target, sources, options.mode, options.sparse)
                 self.jacobians[of] = self._row(of, zip(singles, found, strict=True), partial(self._zero_jacobian, target))
             if options.hessian or options.hessian_blocks:
-                pairs = hessians(run, target, sources, options.hessian_blocks, options.mode)
+                pairs = hessians(run, target, sources, options.hessian_blocks, options.mode, options.sparse)
                 named = (((names[i], names[j]), block) for (i, j), block in pairs.items())
-                self.hessians[of] = self._row(of, named, lambda x, z: zero_block(run, by[x], by[z]))
+                self.hessians[of] = self._row(of, named, lambda x, z: zero_block(run, by[x], by[z], options.sparse))
 
     def _along(self, forward: ForwardRuns) -> dict[str, list[tuple[tuple[str, ...], Any]]]:
         """The gradients in forward mode: of each target, by each source."""
@@ -291,17 +297,17 @@ class Answer:
         return row
 
     def _zero_jacobian(self, target: Any, by: str) -> Any:
-        return map_structure(lambda value: zero_block(self.run, value, self.sources[by]), target)
+        return map_structure(lambda value: zero_block(self.run, value, self.sources[by], self.options.sparse), target)
 
     def is_replaced(self, name: str) -> bool:
         """Whether a variable has lost its name to a plain value, so that there is no gradient under it unasked."""
         return not self.options.wrt and name in self.run.replaced
 
     def fill(self, evaluation: Evaluation) -> None:
-        host = self.run.backend.to_host
-        evaluation.outputs = {name: _host(host, plain(value)) for name, value in self.outputs.items()}
+        to_host = self.run.backend.to_host
+        evaluation.outputs = {name: host(to_host, plain(value)) for name, value in self.outputs.items()}
         evaluation.gradients, evaluation.jacobians, evaluation.hessians = (
-            {of: {by: _host(host, plain(value)) for by, value in row.items()} for of, row in table.items()}
+            {of: {by: host(to_host, plain(value)) for by, value in row.items()} for of, row in table.items()}
             for table in (self.gradients, self.jacobians, self.hessians)
         )
         for name in evaluation.gradients | evaluation.hessians:
@@ -310,14 +316,17 @@ class Answer:
                 evaluation.summed.append(name)
 
 
-def _host(host: Any, value: Any) -> Any:
+def host(to_host: Any, value: Any) -> Any:
+    """A plain value as it is outside the program: arrays in NumPy's memory, what has no value there as text."""
     if isinstance(value, list):
-        return [_host(host, v) for v in value]
+        return [host(to_host, v) for v in value]
     if isinstance(value, dict):
-        return {k: _host(host, v) for k, v in value.items()}
+        return {k: host(to_host, v) for k, v in value.items()}
+    if type(value) is Sparse:
+        return host(to_host, plain(entries(value)))
     if is_callable(value) or type(value) in (Tape, Namespace):
         return show(value)  # what has no value outside the program
-    return host(value)
+    return to_host(value)
 
 
 def _result_values(node: program.Program, run: Run, frame: list[Any]) -> dict[str, Any]:
@@ -332,61 +341,3 @@ def _result_values(node: program.Program, run: Run, frame: list[Any]) -> dict[st
             if value is not UNSET:
                 results[name] = read(value)
     return results
-
-
-# ---- why -------------------------------------------------------------------------------------------------------------
-
-
-def _keeping_run(inputs: Mapping[str, Any], options: Options) -> Run:
-    """A run that keeps everything, muted and within a budget of steps."""
-    budget = min(EXPLAIN_STEPS, options.max_steps or EXPLAIN_STEPS)
-    return Run(options.with_changes(max_steps=budget).settings, inputs, keeps_all=True)
-
-
-def _with_reason(
-    node: program.Program, inputs: Mapping[str, Any], options: Options, failed: list[Diagnostic]
-) -> list[Diagnostic]:
-    """The errors of a run; for a head of `backward` without a history, a second run says what cut it."""
-    if failed[0].code != "E325":
-        return failed
-    run = _keeping_run(inputs, options)
-    try:
-        execute(compile_program(run.settings, node, keeps_all=True), run)
-    except GradcliError as error:
-        again = error.diagnostics[0]
-        if again.reason and (again.code, again.span) == (failed[0].code, failed[0].span):
-            return error.diagnostics
-    return failed
-
-
-def _explain(
-    node: program.Program, inputs: Mapping[str, Any], options: Options, answer: Answer, in_program: bool
-) -> list[Diagnostic]:
-    """The reasons of missing gradients, from a second run that keeps everything."""
-    run = _keeping_run(inputs, options)
-    try:
-        frame = execute(compile_program(run.settings, node, keeps_all=True), run)
-        with collector_paused(), ieee(), deep_stack():
-            again = Answer(node, run, frame, named_variables(run, node, frame), options)
-            return _reasons(node, run, answer, again, in_program)
-    except GradcliError:
-        unsaid = "the program is too long to say why"
-        pairs = [f"no gradient of `{of}` with respect to `{by}`" for of, by in answer.missing]
-        return [Diagnostic("W201", message, help=unsaid, reason="unknown") for message in pairs]
-
-
-def _reasons(node: program.Program, run: Run, answer: Answer, again: Answer, in_program: bool) -> list[Diagnostic]:
-    """A warning for each gradient that is missing in `answer`, from the values of the second run in `again`."""
-    found: list[Diagnostic] = []
-    for asked in chain.from_iterable(run.unconnected.values()) if in_program else []:
-        name = asked.source.name if type(asked.source) is Variable else ""
-        found.append(reasons.explain(run, node, asked.target, "", asked.source, name, asked.span, asked.window))
-    for of, by in answer.missing:
-        target, source = again.targets.get(of), again.sources[by]
-        if again.is_replaced(by):
-            reason = reasons.replaced(run, by)
-            message = f"no gradient of `{of}` with respect to `{by}`: {reason.text}"
-            found.append(Diagnostic("W203", message, reason.span, "", reason.help, reason.code))
-        else:
-            found.append(reasons.explain(run, node, target, of, source, by, None, run.trace.main))
-    return list(dict.fromkeys(found))

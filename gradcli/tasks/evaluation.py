@@ -25,6 +25,7 @@ class Options:
     jacobian      whether Jacobians are
     hessian       whether Hessians are
     hessian_blocks  whether Hessians are, with the mixed blocks of two variables
+    sparse        whether Jacobians and Hessians are lists of their entries: `{"rows", "cols", "values", "shape"}`
     mode          "reverse" or "forward": how to differentiate; "auto" chooses
     unconnected   "none", "zero" or "error": what an unconnected gradient gives
     dtype         the run's float type, "float64" or "float32"
@@ -32,6 +33,7 @@ class Options:
     seed          of the random builtins
     max_steps     statements executed at most; None is unlimited
     max_memory    bytes that one allocation may take at most; None: what the machine has free
+    debug_nan     whether to look for the operation that made what isn't finite: an error
     repeat        how often the program runs; timings hold one entry a run
     closed_form   seconds that SymPy may take to simplify the closed forms; 0 for no closed forms
     """
@@ -42,6 +44,7 @@ class Options:
     jacobian: bool = False
     hessian: bool = False
     hessian_blocks: bool = False
+    sparse: bool = False
     mode: str = "auto"
     unconnected: str = "none"
     dtype: str = "float64"
@@ -51,6 +54,7 @@ class Options:
     max_memory: int | None = None
     repeat: int = 1
     closed_form: float = 0.0
+    debug_nan: bool = False
     ignore_extra: bool = False
     tracks: bool = False  # keep track of the statement being executed, for limits that strike from outside
     trace: bool = False  # keep the trace as text in the evaluation (`--show trace`)
@@ -79,6 +83,9 @@ class Evaluation:
 
     closed_forms[output]         has under "value" the closed form, a string, or nested lists of them for an array, and under
                                  "gradients" that of each gradient by variable
+
+    With the option `sparse` Jacobians and Hessians are dicts of what isn't zero by structure: the elements of output and
+    variable as `rows` and `cols`, counted in C order, their `values`, and the `shape` of the matrix.
 
     Each has an entry for every output that is differentiated, in the order of the outputs, if it was asked for. For an
     output that isn't a scalar, gradient and Hessian are those of the sum of its elements; it is listed in `summed`.

@@ -30,27 +30,27 @@ def read_inputs(assignments: Iterable[str], path: str | None = None) -> dict[str
 def read_mapping(path: str) -> dict[str, Any]:
     """The inputs in a .json mapping or an .npz; nested dicts become paths (`layer: {w: …}` is `layer.w`)."""
     if path.lower().endswith(".npz"):
-        return dict(_open_npz(path))
-    values = _read_json(path)
+        return dict(open_npz(path))
+    values = read_json(path)
     if not isinstance(values, dict):
-        _fail(path, f"expected a mapping from names to values, got {_kind(values)}", 'write {"x": 3.0, …}')
-    return dict(_flatten(values))
+        fail(path, f"expected a mapping from names to values, got {_kind(values)}", 'write {"x": 3.0, …}')
+    return dict(flatten(values))
 
 
 def read_value(path: str) -> Any:
     """The value in one file, by its ending: .json, .csv, .npy, .npz:name."""
     stem, _, member = path.rpartition(":") if re.search(r"\.npz:[^/\\]*$", path, re.IGNORECASE) else (path, "", "")
     if stem.lower().endswith(".npz"):
-        arrays = _open_npz(stem)
+        arrays = open_npz(stem)
         if not member and len(arrays) == 1:
             return next(iter(arrays.values()))
         if member not in arrays:
             found = ", ".join(f"`{name}`" for name in arrays) or "none"
-            _fail(stem, f"no array `{member}`" if member else "which array?", f"write @{stem}:NAME; the arrays are {found}")
+            fail(stem, f"no array `{member}`" if member else "which array?", f"write @{stem}:NAME; the arrays are {found}")
         return arrays[member]
     reader = _READERS.get(os.path.splitext(path)[1].lower())
     if reader is None:
-        _fail(path, "don't know how to read this file", f"the endings are {', '.join([*_READERS, '.npz:name'])}", "E002")
+        fail(path, "don't know how to read this file", f"the endings are {', '.join([*_READERS, '.npz:name'])}", "E002")
     return reader(path)
 
 
@@ -69,29 +69,31 @@ def _parse_assignment(text: str) -> tuple[str, Any]:
 # ---- formats -------------------------------------------------------------------------------------------------------
 
 
-def _read_text(path: str) -> str:
+def read_text(path: str) -> str:
+    """The text of a file. Raises GradcliError (E002), as what follows does, and E005."""
     try:
         with open(path, encoding="utf-8-sig") as file:
             return file.read()
     except OSError as error:
-        _fail(path, f"cannot read it: {error.strerror}", code="E002")
+        fail(path, f"cannot read it: {error.strerror}", code="E002")
     except ValueError:
-        _fail(path, "it is not UTF-8 text", code="E002")
+        fail(path, "it is not UTF-8 text", code="E002")
 
 
-def _read_json(path: str) -> Any:
+def read_json(path: str) -> Any:
+    """What a JSON file holds, with the numbers that JSON has no notation for."""
     import json
 
-    text = _read_text(path)
+    text = read_text(path)
     depth = 0
     for token in re.finditer(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', text):  # before the parser recurses
         depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(token[0], 0)
         if depth > _MAX_NESTING:
-            _fail(path, f"nested deeper than {_MAX_NESTING} levels")
+            fail(path, f"nested deeper than {_MAX_NESTING} levels")
     try:
         return _numbers(json.loads(text))
     except json.JSONDecodeError as error:
-        _fail(f"{path}:{error.lineno}:{error.colno}", f"not JSON: {error.msg}")
+        fail(f"{path}:{error.lineno}:{error.colno}", f"not JSON: {error.msg}")
 
 
 def _numbers(value: Any) -> Any:
@@ -108,10 +110,11 @@ def _numbers(value: Any) -> Any:
     return value
 
 
-def _flatten(values: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
+def flatten(values: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
+    """Nested dicts as paths: `layer: {w: …}` is `layer.w`."""
     for key, value in values.items():
         if isinstance(value, dict):
-            yield from _flatten(value, f"{prefix}{key}.")
+            yield from flatten(value, f"{prefix}{key}.")
         else:
             yield prefix + key, value
 
@@ -123,7 +126,7 @@ def _read_csv(path: str) -> Any:
     import numpy as np
 
     rows: list[list[float]] = []
-    reader = csv.reader(_read_text(path).splitlines())
+    reader = csv.reader(read_text(path).splitlines())
     try:
         for row in reader:
             cells = [cell.strip() for cell in row]
@@ -133,12 +136,12 @@ def _read_csv(path: str) -> Any:
                 continue
             for cell in cells:
                 if not _is_number(cell):
-                    _fail(f"{path}:{reader.line_num}", f"`{cell}` is not a number")
+                    fail(f"{path}:{reader.line_num}", f"`{cell}` is not a number")
             if rows and len(cells) != len(rows[0]):
-                _fail(f"{path}:{reader.line_num}", f"{len(cells)} cells, {len(rows[0])} in the lines before")
+                fail(f"{path}:{reader.line_num}", f"{len(cells)} cells, {len(rows[0])} in the lines before")
             rows.append([float(cell) for cell in cells])
     except csv.Error as error:
-        _fail(f"{path}:{reader.line_num}", str(error))
+        fail(f"{path}:{reader.line_num}", str(error))
     matrix = np.array(rows, dtype=np.float64).reshape(len(rows), -1 if rows else 1)
     return matrix[:, 0] if matrix.shape[1] == 1 else matrix
 
@@ -158,7 +161,8 @@ def _read_npy(path: str) -> Any:
         return np.lib.format.read_array(file, allow_pickle=False)
 
 
-def _open_npz(path: str) -> dict[str, Any]:
+def open_npz(path: str) -> dict[str, Any]:
+    """The arrays of an NPZ by name."""
     import zipfile
 
     import numpy as np
@@ -182,18 +186,19 @@ class _numpy_errors:  # noqa: N801
         if error is None or isinstance(error, (GradcliError, MemoryError)) or not isinstance(error, Exception):
             return
         if isinstance(error, OSError) and error.strerror:
-            _fail(self.path, f"cannot read it: {error.strerror}", code="E002")
+            fail(self.path, f"cannot read it: {error.strerror}", code="E002")
         if "pickle" in str(error):
-            _fail(self.path, "it holds Python objects, which are never loaded", "save an array of numbers")
-        _fail(self.path, f"it is not a NumPy file: {error}")
+            fail(self.path, "it holds Python objects, which are never loaded", "save an array of numbers")
+        fail(self.path, f"it is not a NumPy file: {error}")
 
 
-_READERS: dict[str, Callable[[str], Any]] = {".json": _read_json, ".csv": _read_csv, ".npy": _read_npy}
+_READERS: dict[str, Callable[[str], Any]] = {".json": read_json, ".csv": _read_csv, ".npy": _read_npy}
 
 
 def _kind(value: Any) -> str:
     return "a list" if isinstance(value, list) else f"`{value}`"
 
 
-def _fail(place: str, message: str, help: str = "", code: str = "E005") -> NoReturn:
+def fail(place: str, message: str, help: str = "", code: str = "E005") -> NoReturn:
+    """Says what is wrong with a file, and where."""
     raise GradcliError(Diagnostic(code, f"{place}: {message}", help=help)) from None

@@ -50,3 +50,20 @@ def list_stage(source: Source, stage: Literal["ast", "program"]) -> str:
     from ..lang.parser import parse
 
     return dump(parse(source) if stage == "ast" else parse_program(source))
+
+
+def expected_lines(node: Program) -> list[int]:
+    """The lines of a program's `expect` statements, in the order of the text."""
+    from ..lang import program
+
+    lines: list[int] = []
+    pending: list[object] = [node.body]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, program.Expect | program.ExpectError):
+            lines.append(item.span.line)
+        if isinstance(item, program.Node):
+            pending.extend(getattr(item, name) for name in item.FIELDS if name != "span")
+        elif type(item) is tuple:
+            pending.extend(item)
+    return sorted(set(lines))

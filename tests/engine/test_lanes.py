@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 
-from gradcli.diagnostics import GradcliError, Source, Span
+from gradcli.diagnostics import Source, Span
 from gradcli.engine.apply import apply
 from gradcli.engine.backends import ieee
 from gradcli.engine.derivatives import gradients, ones_like
-from gradcli.engine.expressions import truth
-from gradcli.engine.lanes import Lanes
+from gradcli.engine.lanes import Group, Lanes
 from gradcli.engine.run import Run, Settings
 from gradcli.engine.tape import Site, primal
 from gradcli.ops import OPS
@@ -20,6 +18,7 @@ from gradcli.ops import OPS
 SPAN = Span(Source("<test>", "x"), 0, 1)
 ROWS = np.array([0.3, -1.2, 2.0, 0.0])
 VECTORS = np.arange(12.0).reshape(3, 4) / 5 - 1.0  # a vector of three in each of four rows
+FOUR = Group(4)
 SHARED = np.array([0.5, -2.0, 1.5])
 
 
@@ -42,9 +41,9 @@ def _differentiated(x: Any, v: Any, w: Any) -> tuple[Any, list[Any]]:
 
 
 def test_rows_together_give_what_they_give_alone() -> None:
-    y, (by_x, by_v, by_w) = _differentiated(Lanes(ROWS), Lanes(VECTORS), SHARED)
+    y, (by_x, by_v, by_w) = _differentiated(Lanes(ROWS, FOUR), Lanes(VECTORS, FOUR), SHARED)
     alone = [_differentiated(float(x), VECTORS[:, k].copy(), SHARED) for k, x in enumerate(ROWS)]
-    assert (type(y), y.shape, y.rows) == (Lanes, (3,), 4)
+    assert (type(y), y.shape, y.group) == (Lanes, (3,), FOUR)
     np.testing.assert_allclose(y.array, np.stack([value for value, _ in alone], axis=-1), rtol=1e-15)
     np.testing.assert_allclose(by_x.array, [g[0] for _, g in alone], rtol=1e-13)
     np.testing.assert_allclose(by_v.array, np.stack([g[1] for _, g in alone], axis=-1), rtol=1e-13)
@@ -54,17 +53,5 @@ def test_rows_together_give_what_they_give_alone() -> None:
 def test_the_flag_is_not_read_off_the_shape() -> None:
     run = Run(Settings(), {})
     square = np.ones((4, 4))
-    y = apply(run, Site(OPS["mul"], SPAN), (Lanes(square), np.arange(4.0)))
+    y = apply(run, Site(OPS["mul"], SPAN), (Lanes(square, FOUR), np.arange(4.0)))
     np.testing.assert_array_equal(y.array, square * np.arange(4.0)[:, None])
-
-
-def test_conditions() -> None:
-    run = Run(Settings(), {})
-    assert truth(run, Lanes(np.array([True, True])), SPAN) is True
-    with pytest.raises(GradcliError, match="E310"):
-        truth(run, Lanes(np.array([True, False])), SPAN)
-
-
-def test_other_operations_refuse_rows() -> None:
-    with pytest.raises(GradcliError, match="rows"):
-        apply(Run(Settings(), {}), Site(OPS["sum"], SPAN), (Lanes(ROWS),), {"axis": None, "keepdims": False})

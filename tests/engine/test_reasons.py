@@ -112,8 +112,8 @@ def test_a_break_inside_functions_is_told_with_the_calls_that_led_there() -> Non
 
 def test_a_loop_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
-    explain = reasons.explain
-    monkeypatch.setattr(reasons, "explain", lambda *a: asked.append(a) or explain(*a))
+    explain = reasons.Reasons.explain
+    monkeypatch.setattr(reasons.Reasons, "explain", lambda *a: asked.append(a) or explain(*a))
     loop = "for i in range(1000) { g = grad(x * x, [z, u, 2.0]); if i == 500 { h = grad(x, z) } }"
     found = warnings(f"var x = 1.5; var z = 1.0; var u = 1.0\n{loop}\noutput x", grad=False)
     assert (len(found), len(asked)) == (3, 31)  # the reasons of both requests by `z` are one

@@ -46,6 +46,7 @@ class Value:
         self.number, self.terms, self.of = number, terms or [], of
         self.is_operand = False
         self.is_derived = False  # whether a derivative went into it
+        self.passed: list[Tape] = []  # of what is derived: the tapes that saw it made, whether or not they recorded it
         self.is_doubtful = False  # whether it, or something that went into it, may have a derivative of zero or none
 
     def is_(self, other: Value | Variable) -> bool:
@@ -108,6 +109,8 @@ class Machine:
             known = [tape.knows(operand) for operand, _ in terms]
             if any(known):
                 tape.recorded[result] = known
+            if result.is_derived:
+                result.passed.append(tape)
             if tape in self.torn or any(operand in tape.torn for operand, _ in terms):
                 tape.torn.add(result)
             for operand, _ in terms:
@@ -231,6 +234,9 @@ class Machine:
             return known[value]
 
         if not tape.knows(source):
+            if isinstance(source, Value) and tape in source.passed:
+                # A derivative that nothing watched changes: how it was computed decides whether the tape has it.
+                raise UnspecifiedError
             return None
         before, self.deriving = self.deriving, True  # what it computes uses no variables, but what was read of them
         found = by_source(target)

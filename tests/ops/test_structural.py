@@ -276,7 +276,7 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
     "getitem": [(lambda m, x: m.getitem(x * x, index=(slice(None), 1)), T)],
 }
 # float32 rounds, so differences can't see its derivative; the weights of a median are steps; the engine's own primitives.
-APART = {"float32", "median_weights", "setitem", "index_add", "part"}
+APART = {"float32", "median_weights", "setitem", "index_add", "part"} | {n for n, op in OPS.items() if op.category == "lanes"}
 IDS = [(name, k) for name, cases in CASES.items() for k in range(len(cases))]
 
 

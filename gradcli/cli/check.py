@@ -1,0 +1,132 @@
+"""`gradcli check`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from .. import report
+from ..diagnostics import Diagnostic, GradcliError
+from . import limits, options, output
+from .terminal import Terminal
+
+if TYPE_CHECKING:
+    from ..tasks.check.results import Check
+
+Against = Annotated[
+    str | None, typer.Option("--against", metavar="FILE", help="Also compare with these gradients (.json .npz .csv).")
+]
+Methods = Annotated[
+    list[str] | None,
+    typer.Option("--methods", metavar="NAME,...", help="Only these: forward, complex, differences, taylor, sympy."),
+]
+
+
+def command(
+    files: options.Files = None,
+    expr: options.Expression = None,
+    set_: options.Set = None,
+    inputs: options.Inputs = None,
+    ignore_extra: options.IgnoreExtra = False,
+    of: options.Of = None,
+    wrt: options.Wrt = None,
+    against: Against = None,
+    methods: Methods = None,
+    points: Annotated[int, typer.Option("--points", metavar="N", min=0, help="Also at N random points of the domains.")] = 0,
+    order: Annotated[int, typer.Option("--order", metavar="1|2", min=1, max=2, help="2: second derivatives, too.")] = 1,
+    rtol: Annotated[float | None, typer.Option("--rtol", metavar="X", min=0, help="A relative distance that passes.")] = None,
+    atol: Annotated[float | None, typer.Option("--atol", metavar="X", min=0, help="An absolute distance that passes.")] = None,
+    inconclusive: Annotated[
+        Literal["pass", "fail"], typer.Option("--inconclusive", metavar="pass|fail", help="What an inconclusive verdict is.")
+    ] = "pass",
+    jobs: Annotated[int | None, typer.Option("--jobs", metavar="N", min=1, help="Files at a time (default: one a core).")] = None,
+    dtype: options.Dtype = "float64",
+    seed: options.Seed = 0,
+    format: Annotated[
+        Literal["text", "json", "junit", "github", "sarif"],
+        typer.Option("--format", metavar="text|json|junit|github|sarif", help="How to answer."),
+    ] = "text",
+    output_file: options.Output = None,
+    max_steps: options.MaxSteps = None,
+    timeout: options.Timeout = None,
+    max_memory: options.MaxMemory = None,
+    color: options.Color = "auto",
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+    traceback: options.Traceback = False,
+) -> int:
+    """Verify gradients: compare reverse mode with every method that applies.
+
+    These are forward mode, the complex step, finite differences with an error estimate of their own, the order of the
+    Taylor remainder, and SymPy's derivative with 50 digits. What disagrees is traced to the operation whose rule is wrong.
+
+    \b
+    Examples:
+      gradcli check samples/*.tg
+      gradcli check -e 'erf(x) * tanh(x)' --set x=0.8
+      gradcli check model.tg --against gradients.json
+      gradcli check samples/*.tg --format junit -o report.xml
+    """
+    terminal = Terminal(color, quiet, verbose)
+    to_file = output_file not in (None, "-")
+    style = report.Style(terminal.color and not to_file, terminal.interactive and not to_file)
+    from ..tasks.check.checking import check_all
+    from ..tasks.check.results import CheckOptions, methods_of
+    from ..tasks.evaluation import Options
+
+    wanted = CheckOptions(
+        run=Options(
+            of=options.names(of),
+            wrt=options.names(wrt),
+            dtype=dtype,
+            seed=seed,
+            max_steps=max_steps,
+            max_memory=limits.parse_memory(max_memory) if max_memory else None,
+            tracks=bool(timeout or max_memory),
+            ignore_extra=ignore_extra,
+            mode="reverse",
+        ),
+        methods=methods_of(options.names(methods)),
+        points=points,
+        order=order,
+        rtol=rtol,
+        atol=atol,
+        lenient=inconclusive == "pass",
+        against=against,
+    )
+    names = options.programs(files, expr)
+    checks: list[Check] = []
+
+    def tell(*errors: Diagnostic) -> int:
+        return _tell(checks, list(errors), format, style, terminal, output_file)
+
+    try:
+        with limits.limited(limits.parse_timeout(timeout), wanted.run.max_memory, tell):
+            for check in check_all(names, expr, _values(set_, inputs), wanted, 1 if wanted.run.tracks else jobs):
+                checks.append(check)
+    except GradcliError as error:
+        return tell(*error.diagnostics)
+    return tell()
+
+
+def _values(assignments: list[str] | None, path: str | None) -> dict[str, Any]:
+    if not assignments and path is None:
+        return {}
+    from ..tasks.inputs import read_inputs
+
+    return read_inputs(assignments or (), path)
+
+
+def _tell(
+    checks: list[Check], errors: list[Diagnostic], format: str, style: report.Style, terminal: Terminal, path: str | None
+) -> int:
+    """Prints everything, answers first; returns the exit code."""
+    try:
+        output.write(report.render_checks(format, checks, style), path)
+    finally:
+        for diagnostic in [*(d for check in checks for d in check.diagnostics), *errors]:
+            terminal.diagnostic(diagnostic)
+    if path not in (None, "-") or format not in ("text", "github"):
+        terminal.summary(report.summary_of_checks(checks))
+    return max([*(check.exit_code for check in checks), *(d.exit_code for d in errors)], default=0)

@@ -1,0 +1,130 @@
+"""`gradcli why`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from ..diagnostics import Diagnostic, GradcliError, Source
+from ..report import Style
+from . import limits, options, output
+from .terminal import Terminal
+
+if TYPE_CHECKING:
+    from ..tasks.evaluation import Options
+    from ..tasks.explanations import Answer
+
+
+def command(
+    files: options.Files = None,
+    expr: options.Expression = None,
+    set_: options.Set = None,
+    inputs: options.Inputs = None,
+    ignore_extra: options.IgnoreExtra = False,
+    of: options.Of = None,
+    wrt: options.Wrt = None,
+    steps: Annotated[int, typer.Option("--steps", metavar="N", min=2, help="Operations of a chain that are shown.")] = 20,
+    dtype: options.Dtype = "float64",
+    device: options.Device = "cpu",
+    seed: options.Seed = 0,
+    format: Annotated[Literal["text", "json"], typer.Option("--format", metavar="text|json", help="How to answer.")] = "text",
+    precision: Annotated[
+        int | None, typer.Option("--precision", metavar="N", min=1, max=17, help="Significant digits in text.")
+    ] = None,
+    output_file: options.Output = None,
+    max_steps: options.MaxSteps = None,
+    timeout: options.Timeout = None,
+    max_memory: options.MaxMemory = None,
+    color: options.Color = "auto",
+    quiet: options.Quiet = False,
+    traceback: options.Traceback = False,
+) -> int:
+    """Tell why a gradient is what it is: none, zero, nan, or a number.
+
+    Shows the chain of operations from the source to the target, the line where it breaks, and the fix. Values are followed,
+    not names: through functions, modules, containers and loops. Without --of and --wrt, explains every output by every
+    trainable variable. `gradcli explain REASON` tells about each reason.
+
+    \b
+    Examples:
+      gradcli why -e 'var x = -2.0; h = relu(x); y = h**2' --of y --wrt x
+      gradcli why -e 'var x = 2.0; y = detach(x**2) * 3'
+      gradcli why -e 'sqrt(sum(x**2))' --set 'x=[0, 0]'
+    """
+    from ..tasks.evaluation import Options  # here, so that `--help` doesn't pay for what runs programs
+
+    wanted = Options(
+        of=options.names(of),
+        wrt=options.names(wrt),
+        dtype=dtype,
+        device=device,
+        seed=seed,
+        max_steps=max_steps,
+        max_memory=limits.parse_memory(max_memory) if max_memory else None,
+        tracks=bool(timeout or max_memory),
+        ignore_extra=ignore_extra,
+    )
+    terminal = Terminal(color, quiet)
+    to_file = output_file not in (None, "-")
+    style = Style(terminal.color and not to_file, terminal.interactive and not to_file, precision)
+    job = _Job(terminal, format, style, output_file)
+    try:
+        names = options.programs(files, expr)
+        with limits.limited(limits.parse_timeout(timeout), wanted.max_memory, job.fail):
+            values = options.values(set_, inputs)
+            for name in names:
+                job.run(name, expr, values, wanted, steps)
+    except GradcliError as error:
+        return job.fail(*error.diagnostics)
+    return job.tell()
+
+
+class _Job:
+    """One call of the command: the answers so far, and how they are told."""
+
+    def __init__(self, terminal: Terminal, format: str, style: Style, path: str | None) -> None:
+        self.terminal, self.format, self.style, self.path = terminal, format, style, path
+        self.answers: list[Answer] = []
+        self.current = ""
+
+    def run(self, name: str, expr: str | None, values: Mapping[str, Any], wanted: Options, steps: int) -> None:
+        """Explains one program; what is wrong with it is part of its answer. A limit ends the job."""
+        from ..tasks.programs import parse_program, read_source
+
+        self.current = name
+        try:
+            source = Source(name, expr) if expr is not None else read_source(name)
+            self.current = source.name
+            program = parse_program(source, values)
+            from ..tasks.why import explain  # an error in the program doesn't pay for the engine
+
+            self.answers.append(explain(program, values, wanted, steps))
+        except GradcliError as error:
+            if error.exit_code == 4:
+                raise
+            self._reject(error.diagnostics)
+
+    def fail(self, *errors: Diagnostic) -> int:
+        """Ends the job early with these errors of the program that was running, or of the command line."""
+        self._reject(list(errors))
+        return self.tell()
+
+    def tell(self) -> int:
+        """Prints everything, answers first; returns the exit code."""
+        from ..report.explanations import render
+
+        try:
+            answer = render(self.format, self.answers, self.style)
+            if answer:
+                output.write(answer, self.path)
+        finally:
+            for diagnostic in (d for answer in self.answers for d in answer.diagnostics):
+                self.terminal.diagnostic(diagnostic)
+        return max((answer.exit_code for answer in self.answers), default=0)
+
+    def _reject(self, errors: list[Diagnostic]) -> None:
+        from ..tasks.explanations import Answer
+
+        self.answers.append(Answer(self.current, diagnostics=errors))

@@ -1,0 +1,153 @@
+"""Structural operations on lanes: by the op's own rule for rows (`ops/rows.py`), or row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from itertools import count
+from typing import Any, NoReturn
+
+from ..diagnostics import Span
+from .lanes import Group, Lanes, UnrelatedError, deepest, narrow, spread, with_rows
+from .run import Run
+from .tape import Site
+
+
+class ApartError(Exception):
+    """Rows that can't go on together: what they do next depends on a value that must be one. `labels` numbers, for each row
+    of `group`, which rows it can stay with."""
+
+    def __init__(self, group: Group, labels: Any) -> None:
+        super().__init__("the rows can't go on together")
+        self.group, self.labels = group, labels
+
+
+def apart(run: Run, value: Lanes) -> NoReturn:
+    """Parts the rows by a value that decides a shape, or what is done next."""
+    flat = value.array.reshape(-1, value.group.size)
+    _, labels = run.backend.xp.unique(flat, axis=1, return_inverse=True)
+    raise ApartError(value.group, labels.reshape(-1))
+
+
+def joint(run: Run, values: Any, span: Span | None) -> Group:
+    """The group that an operation on these values runs on. Raises GradcliError (E307) where there is none."""
+    try:
+        group = deepest(values, run.group)
+    except UnrelatedError:
+        run.fail(
+            "E307", "a value that only some rows have meets others", span,
+            help="assign the name on every path that leads here",
+        )  # fmt: skip
+    assert group is not None
+    return group
+
+
+class RowRange:
+    """A `range` whose bounds differ between rows: each row leaves at its own end."""
+
+    def __init__(self, run: Run, bounds: list[Any], span: Span) -> None:
+        start, self.stop, self.step = bounds if len(bounds) == 3 else (*([0] if len(bounds) == 1 else []), *bounds, 1)
+        self.run, self.start, self.span = run, start, span
+
+    def __iter__(self) -> Iterator[Any]:
+        start, step = self.start, self.step
+        if type(start) is not Lanes and type(step) is not Lanes:
+            yield from count(start, step)
+        group = joint(self.run, (start, step), self.span)
+        first, by = with_rows(start, group), with_rows(step, group)
+        for k in count():
+            yield Lanes(first + k * by, group)
+
+    def has(self, item: Any) -> Any:
+        """Which of the rows that run still have this item: True or False where they agree."""
+        group = joint(self.run, (item, self.stop, self.step), self.span)
+        item, stop, step = (with_rows(v, group) for v in (item, self.stop, self.step))
+        return agreed(self.run, self.run.backend.xp.where(step > 0, item < stop, item > stop), group)
+
+
+def agreed(run: Run, bools: Any, group: Group) -> Any:
+    """What rows of bools say together: True, False, or lanes where they differ."""
+    count = int(run.backend.xp.count_nonzero(bools))
+    return bool(count) if count in (0, group.size) else Lanes(bools, group)
+
+
+def varies(options: Mapping[str, Any]) -> bool:
+    """Whether an option differs between rows."""
+    return any(map(_varies, options.values()))
+
+
+def _varies(value: Any) -> bool:
+    return type(value) is Lanes or (type(value) in (list, tuple) and any(map(_varies, value)))
+
+
+def on_lanes(run: Run, site: Site, primals: list[Any], options: Mapping[str, Any], compute: Callable[..., Any]) -> Any:
+    """A structural op on primals, or options, of which some are lanes; `primals` get the rows that run.
+
+    `compute(primals, options, function)` is the op on arrays, or `function` in its place.
+    """
+    op, xp = site.op, run.backend.xp
+    if op.category == "lanes":
+        assert op.compute is not None
+        return op.compute(xp, *primals, **options)
+    options = {name: tuple(v) if type(v) is list else v for name, v in options.items()}
+    varying = [v for value in options.values() for v in (value if type(value) is tuple else (value,)) if type(v) is Lanes]
+    group = joint(run, (*primals, *varying), site.span)
+    primals[:] = [narrow(p, group) for p in primals]
+    laned = [type(p) is Lanes for p in primals]
+    if varying:
+        options = {name: _map(lambda v: narrow(v, group), value) for name, value in options.items()}
+    by_index = "index" in options and op.rows is not None
+    if by_index:
+        for i in varying:
+            if i.dtype.kind == "b":  # what a mask picks may differ in size
+                apart(run, i)
+    if op.rows is None or (varying and not by_index):
+        return _row_by_row(run, primals, options, group, compute)
+
+    def function(xp: Any, *arrays: Any, **options: Any) -> Any:
+        y = op.rows(xp, partial(op.compute, xp), arrays, laned, options, group.size)  # type: ignore[misc, arg-type]
+        if y is NotImplemented:
+            raise _ByRowError
+        return y
+
+    try:
+        y = compute([p.array if own else p for p, own in zip(primals, laned, strict=True)], options, function)
+    except _ByRowError:
+        return _row_by_row(run, primals, options, group, compute)
+    return [Lanes(part, group) for part in y] if type(y) is list else Lanes(y, group)
+
+
+class _ByRowError(Exception):
+    """The rule for rows has nothing for these operands."""
+
+
+def _map(function: Callable[[Any], Any], value: Any) -> Any:
+    return tuple([function(v) for v in value]) if type(value) is tuple else function(value)
+
+
+def _row_by_row(run: Run, primals: list[Any], options: Mapping[str, Any], group: Group, compute: Callable[..., Any]) -> Any:
+    xp, settle = run.backend.xp, run.backend.settle
+    drawn = run.draws
+    results = []
+    for k in range(group.size):
+        run.draws = drawn  # every row draws what it would alone
+        row = partial(_row, settle, k)
+        results.append(compute([row(p) for p in primals], {name: _map(row, v) for name, v in options.items()}))
+    several = type(results[0]) is list
+    table = [[xp.asarray(part) for part in (y if several else [y])] for y in results]
+    forms: dict[Any, int] = {}
+    labels = [forms.setdefault(tuple([(part.shape, part.dtype) for part in row]), len(forms)) for row in table]
+    if len(forms) > 1:
+        raise ApartError(group, xp.asarray(labels))
+    parts = [Lanes(xp.stack([row[i] for row in table], axis=-1), group) for i in range(len(table[0]))]
+    return parts if several else parts[0]
+
+
+def _row(settle: Any, k: int, value: Any) -> Any:
+    return settle(value.array[..., k].copy()) if type(value) is Lanes else value
+
+
+def rows_of(run: Run, value: Any) -> Lanes:
+    """A value as lanes of the rows that run."""
+    assert run.group is not None
+    return spread(run.backend.xp, value, run.group)

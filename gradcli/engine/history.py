@@ -1,0 +1,269 @@
+"""A value as a function of its sources, along the path that a run took: the records that lead from the ones to the other,
+evaluated again. On other numbers that gives differences, on complex ones the complex step, with every result disturbed by
+a rounding error the digits that can be trusted.
+
+What gradients don't flow through (what was detached, paused, made an int, put into a state) stays as it was, so this is the
+very function that a gradient is the gradient of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from ..diagnostics import CallSite, Span
+from .apply import apply, elementwise, structural
+from .backends import CPU, shape_of
+from .boxes import Dual, primal
+from .continuation import continued
+from .keeping import KeepingTrace
+from .own_rules import Held, OwnCall, opaque_error
+from .run import Run
+from .tape import STRIDE, Segment, Site, Traced, reachable
+from .values import List
+from .windows import inputs_of
+
+MAX_CONDITIONS = 20_000  # that a trace keeps; each holds the history of what it was decided by
+COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
+_CUTS = ("detach", "stop_gradient")
+ROUNDING = 2.0**-52
+
+
+class ValueTrace(KeepingTrace):
+    """The second keeping policy for a program that is evaluated again. Memory follows the values, as usual, but for those
+    that conditions were decided by.
+
+    updated  the variables that have had more than one state
+    work     what the run took, in operations on numbers
+    """
+
+    __slots__ = ("updated", "work")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.segments = []
+        self.updated: set[int] = set()
+        self.work = 0.0
+
+    def advance(self) -> Segment:
+        segment = super().advance()
+        self.segments.clear()  # reasons are not asked of this trace
+        return segment
+
+    def record(self, site: Site, inputs: list[Traced], a: Any, b: Any, kept: Any, y: Any) -> Any:
+        self.work += 1.0 + getattr(y, "size", 1) / 200
+        if site.op.name in COMPARISONS:
+            kept = y
+        return super().record(site, inputs, a, b, kept, y)
+
+    def decide(self, condition: Traced, span: Span) -> bool | None:
+        if len(self.conditions) < MAX_CONDITIONS:
+            super().decide(condition, span)
+        return None
+
+    def left(self, number: int, value: Any, span: Span, how: str) -> None:
+        self.updated.add(number)
+
+
+class Exactly(NamedTuple):
+    """A value to be taken as it is, where adding a difference would round."""
+
+    value: Any
+
+
+class Step(NamedTuple):
+    """A record that depends on a source: `refs` are its operands that do, by position, with the numbers that they have.
+
+    `body` has the values that a function's body returned where the step is a call with a rule of its own."""
+
+    number: int
+    site: Site
+    operands: tuple[Any, ...]
+    options: Any
+    refs: tuple[tuple[int, int], ...]
+    body: list[Any] | None
+    segment: Segment
+
+    @property
+    def calls(self) -> tuple[CallSite, ...]:
+        return self.segment.calls_to(self.number)
+
+
+class History:
+    """The steps from `sources`, numbers on the trace of `run`, to `targets`, in execution order."""
+
+    def __init__(self, run: Run, targets: Iterable[Traced], sources: Iterable[int]) -> None:
+        self.run = run
+        self.targets = list(targets)
+        self.sources = frozenset(sources)
+        trace = run.trace
+        assert isinstance(trace, ValueTrace)
+        found = _needed(self.targets)
+        moving, reached = set(self.sources), set(self.sources)
+        self.steps: list[Step] = []
+        self.complex: Site | None = None  # the first operation that is of complex numbers, or gives some
+        self.comparisons: list[Step] = []  # what chooses between elements; `refs` are as in a step
+        self.own_rules: list[Step] = []  # the calls of functions that have a derivative rule of their own
+        self.cut: Site | None = None  # the first that a gradient doesn't flow through, though what it gives depends on a source
+        for number, segment, flat in reversed(found):
+            site, in0, in1, a, b, y = flat
+            inputs = inputs_of(in0, in1)
+            if reached.isdisjoint(inputs):
+                continue
+            reached.add(number)
+            if number not in trace.active:
+                if number in trace.paused or site.op.name in _CUTS:
+                    self.cut = self.cut or site
+                if site.op.name in COMPARISONS and not moving.isdisjoint(inputs):
+                    refs = tuple([(k, n) for k, n in zip(site.operands, inputs, strict=True) if n in moving])
+                    operands = (a, b) if site.narrow and type(a) is not tuple else a
+                    self.comparisons.append(Step(number, site, operands, {}, refs, None, segment))
+                continue
+            body = b.body if type(b) is OwnCall else None
+            if body is not None:
+                self.own_rules.append(Step(number, site, a, b, (), body, segment))
+                inputs = tuple([part.number for part in body if type(part) is Held])
+            if moving.isdisjoint(inputs):
+                continue
+            moving.add(number)
+            operands = (a, b)[: len(site.op.signature.operands)] if site.narrow else a
+            refs = () if body is not None else tuple([(k, n) for k, n in zip(site.operands, inputs, strict=True) if n in moving])
+            if self.complex is None and (_is_complex(y) or site.takes_complex):
+                self.complex = site
+            self.steps.append(Step(number, site, operands, {} if site.narrow else b, refs, body, segment))
+        self.moving = moving
+
+    def values(
+        self,
+        shifts: Mapping[int, Any],
+        disturb: Callable[[Any], Any] | None = None,
+        watch: Callable[[Step, Any, list[Any]], None] | None = None,
+    ) -> list[Any]:
+        """The targets where each source in `shifts` is moved by so much, which may be complex, or is `Exactly` a value.
+
+        `disturb` is applied to each result; `watch` sees each step with its result and operands. Raises GradcliError where
+        an operation can't be done there, or has no continuation to complex numbers.
+        """
+        known: dict[int, Any] = {}
+        continues = self.complex is None and any(map(_is_complex, shifts.values()))
+
+        def moved(number: int, saved: Any) -> Any:
+            if number in known:
+                return known[number]
+            shift = shifts.get(number)
+            return saved if shift is None else shift.value if type(shift) is Exactly else saved + shift
+
+        for step in self.steps:
+            if step.body is not None:
+                parts = [moved(part.number, part.primal) if type(part) is Held else part for part in step.body]
+                y = parts[0] if step.options.outputs == 0 else parts
+                operands: list[Any] = []
+            else:
+                operands = list(step.operands)
+                for k, n in step.refs:
+                    operands[k] = known[n] if n in known else moved(n, operands[k])
+                y = compute(self.run, step, operands, continues)
+                if disturb is not None:
+                    y = disturb(y)
+            if step.number in shifts:  # an intermediate value that is a source, too
+                y = y + shifts[step.number]
+            known[step.number] = y
+            if watch is not None:
+                watch(step, y, operands)
+        return [moved(target[1], target[0]) for target in self.targets]
+
+    def tangents(self, vectors: Mapping[int, Any]) -> list[Any]:
+        """The tangents of the targets where sources move along these vectors, by the rules of forward mode; None for what
+        doesn't move. Raises GradcliError where an operation has none."""
+        run = Run(self.run.settings, {})
+        level = run.level = 1
+        known: dict[int, Any] = {}
+
+        def moved(number: int, saved: Any) -> Any:
+            if number in known:
+                return known[number]
+            vector = vectors.get(number)
+            return saved if vector is None else Dual(saved, vector, level)
+
+        for step in self.steps:
+            if step.body is not None:
+                if step.options.function.opaque:
+                    raise opaque_error(step.options.function, step.calls)
+                parts = [moved(part.number, part.primal) if type(part) is Held else part for part in step.body]
+                known[step.number] = parts[0] if step.options.outputs == 0 else List(parts)
+                continue
+            operands = list(step.operands)
+            for k, n in step.refs:
+                operands[k] = moved(n, operands[k])
+            if step.site.op.name == "part":
+                known[step.number] = operands[0].items[step.options["index"]] if type(operands[0]) is List else operands[0]
+                continue
+            options = {"index": step.options} if type(step.options) is tuple else step.options
+            known[step.number] = apply(
+                run, step.site, tuple(operands), {**options, "inplace": False} if "inplace" in options else options
+            )
+        values = [moved(target[1], target[0]) for target in self.targets]
+        return [primal(v.tangent) if type(v) is Dual else None for v in values]
+
+
+def compute(run: Run, step: Step, operands: list[Any], continues: bool = False) -> Any:
+    """The result of a step for other operands; a list for several results. `continues`: of real numbers with infinitesimal
+    imaginary parts, where they are complex."""
+    site, options = step.site, step.options
+    if site.op.name == "part":
+        return operands[0][options["index"]] if type(operands[0]) is list else operands[0]
+    if type(options) is tuple:  # element reads and writes keep their index as it is
+        options = {"index": options}
+    elif options.get("inplace"):
+        options = {**options, "inplace": False}
+    if continues and any(map(_is_complex, operands)):
+        return continued(run, site, operands, options)
+    if site.op.elementwise:
+        return elementwise(run, site, operands)
+    return structural(run, site, operands, options)
+
+
+def _is_complex(value: Any) -> bool:
+    return type(value) is complex or getattr(getattr(value, "dtype", None), "kind", "") == "c"
+
+
+def _needed(targets: list[Traced]) -> list[tuple[int, Segment, list[Any]]]:
+    """The records that the targets have in their history, bodies of functions with rules of their own included, newest
+    first."""
+    needed = {target[1] for target in targets}
+    found = []
+    for segment in reachable([target[2] for target in targets], 0):
+        records = segment.records
+        for k in range(len(segment) - 1, -1, -1):
+            number = segment.first + k
+            if number not in needed:
+                continue
+            flat = records[k * STRIDE : (k + 1) * STRIDE]
+            needed.update(inputs_of(flat[1], flat[2]))
+            if type(flat[4]) is OwnCall and flat[4].body is not None:
+                needed.update([part.number for part in flat[4].body if type(part) is Held])
+            found.append((number, segment, flat))
+    return found
+
+
+def rounding(seed: int) -> Callable[[Any], Any]:
+    """A disturbance by a rounding error: each number up or down by about a unit in its last place."""
+    xp = CPU.xp
+    random = xp.random.default_rng(seed)
+
+    def disturb(value: Any) -> Any:
+        if type(value) is list:
+            return [disturb(part) for part in value]
+        kind = getattr(
+            getattr(value, "dtype", None), "kind", "f" if type(value) is float else "c" if type(value) is complex else ""
+        )
+        if kind not in ("f", "c"):
+            return value
+        shape = shape_of(value)
+        up = 1.0 + ROUNDING * random.uniform(-1.0, 1.0, shape)
+        if kind == "f":
+            return value * (up if shape else float(up))
+        across = 1.0 + ROUNDING * random.uniform(-1.0, 1.0, shape)
+        return value.real * up + 1j * (value.imag * across)
+
+    return disturb

@@ -1,0 +1,130 @@
+"""`while` and `for`, as closures that return a completion: see `statements.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import repeat
+from typing import Any, TypeAlias
+
+from ..lang import program
+from . import builtins
+from .by_rows import RowRange
+from .compiler import Closure, Compiler
+from .divergence import MERGE, Exits, Split, alive_after, divide
+from .expressions import compile_condition, compile_expression, compile_value
+from .tape import ROOM, SEGMENT_RECORDS, Site
+from .values import BREAK, CONTINUE, FRAME_HEAD
+
+Completion: TypeAlias = "int | Split | None"
+Statement: TypeAlias = Callable[[list[Any]], Completion]
+Step: TypeAlias = Callable[[list[Any], Any], Completion]
+
+
+def loop_body(c: Compiler, node: program.While | program.For) -> Statement:
+    """The body of a loop; an empty one counts as a step, or `while true { }` would never end."""
+    from .statements import compile_block, counted
+
+    if c.counts and not node.body:
+        return counted(lambda frame: None, node.span)
+    return compile_block(c, node.body)
+
+
+def compile_while(c: Compiler, node: program.While) -> Statement:
+    condition, body = compile_condition(c, node.condition), loop_body(c, node)
+    site, alive = Site(MERGE, node.span), alive_after(c, node)
+
+    def step(frame: list[Any], item: Any) -> Completion:
+        holds = condition(frame)
+        if holds is True:
+            return body(frame)
+        return BREAK if holds is False else divide(frame, holds, body, _leave_loop, site, alive)
+
+    return _loop(lambda frame: repeat(None), step)
+
+
+def _leave_loop(frame: list[Any]) -> Completion:
+    return BREAK
+
+
+def compile_for(c: Compiler, node: program.For) -> Statement:
+    from .statements import compile_target
+
+    setter, body = compile_target(c, node.target), loop_body(c, node)
+    sequence = _compile_sequence(c, node.iterable)
+    slot = node.target.slot if isinstance(node.target, program.NameTarget) else None
+    if slot is None or slot.cell or slot.index in c.declared:
+
+        def step(frame: list[Any], item: Any) -> Completion:
+            setter(frame, item)
+            return body(frame)
+
+        return _loop(sequence, step, _turns(c, node))
+    k = slot.index + FRAME_HEAD
+
+    def step_local(frame: list[Any], item: Any) -> Completion:
+        frame[k] = item
+        return body(frame)
+
+    return _loop(sequence, step_local, _turns(c, node))
+
+
+def _turns(c: Compiler, node: program.For) -> Callable[[RowRange, Step], Step]:
+    """How a `for` steps through a range that isn't equally long for all rows."""
+    site, alive = Site(MERGE, node.span), alive_after(c, node)
+
+    def turns(items: RowRange, step: Step) -> Step:
+        def turn(frame: list[Any], item: Any) -> Completion:
+            holds = items.has(item)
+            if holds is True:
+                return step(frame, item)
+            return BREAK if holds is False else divide(frame, holds, lambda frame: step(frame, item), _leave_loop, site, alive)
+
+        return turn
+
+    return turns
+
+
+def _loop(sequence: Callable[[list[Any]], Iterable[Any]], step: Step, turns: Any = None) -> Statement:
+    """A loop: `step(frame, item)` for each item, up to one that breaks off or returns."""
+
+    def loop(frame: list[Any]) -> Completion:
+        trace = frame[0].trace
+        exits, staying = None, True
+        began = turn = trace.limit  # see Note [Turning over] in tape.py
+        items, go = sequence(frame), step
+        if type(items) is RowRange:
+            go = turns(items, step)
+        for item in items:
+            if trace.limit > turn or trace.number > trace.limit - ROOM:
+                trace.turn_over()
+            turn = trace.number + SEGMENT_RECORDS
+            completion = go(frame, item)
+            if completion is not None and completion != CONTINUE:
+                if type(completion) is Split:
+                    exits = exits or Exits(frame)
+                    staying = exits.stay(frame, completion)
+                    if staying:
+                        continue
+                    break
+                if exits is not None:
+                    return exits.rejoin(frame, completion, staying=True)
+                if completion != BREAK:
+                    return completion
+                break
+        if exits is not None:
+            return exits.rejoin(frame, None, staying)
+        if trace.limit > began:
+            trace.turn_over()
+        return None
+
+    return loop
+
+
+def _compile_sequence(c: Compiler, node: program.Expression) -> Closure:
+    """What a `for` goes through; `range`, `zip` and `enumerate` as they come, without a list."""
+    if isinstance(node, program.Apply) and node.op.name in builtins.LAZY:
+        lazy, site = builtins.LAZY[node.op.name], Site(node.op, node.span)
+        operands = [compile_expression(c, o) for o in node.operands if o is not None]
+        return lambda frame: lazy(frame[0], site, [operand(frame) for operand in operands])
+    value, span = compile_value(c, node), node.span
+    return lambda frame: builtins.iterate(frame[0], value(frame), span)

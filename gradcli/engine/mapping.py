@@ -1,0 +1,131 @@
+"""`vmap(f)`: a function on many rows at once. Its arguments become lanes, one call computes all rows, and what it gives has
+the rows as its first axis.
+
+Rows that take different paths divide and join inside the call (`divergence.py`). Where they can't go on together, because a
+shape or the next function depends on a row's own value, the call begins again for each sort of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from ..ops import OPS
+from .apply import apply
+from .backends import shape_of
+from .by_rows import ApartError
+from .calls import call_value
+from .changes import forget
+from .divergence import merge
+from .lanes import Group, Lanes
+from .run import Run
+from .tape import Site, primal
+from .transform_arguments import with_arrays
+from .values import Transform, Variable, describe, is_number, leaves, map_structure, read
+
+UNFOLD, FOLD, MERGE = OPS["unfold_rows"], OPS["fold_rows"], OPS["merge_rows"]
+
+
+def call_mapped(run: Run, transform: Transform, arguments: list[Any], keywords: dict[str, Any], site: Site) -> Any:
+    """Calls `vmap(f)`; keywords have their rows along the first axis. Raises GradcliError (E314) for arguments that have no
+    such axis, or different numbers of rows."""
+    axes = transform.in_axes if isinstance(transform.in_axes, list) else [transform.in_axes] * len(arguments)
+    if len(axes) != len(arguments):
+        message = f"`in_axes` has {len(axes)} entries, and `{transform.name}` is called with {len(arguments)} arguments"
+        run.fail("E311", message, site.span, help="give an entry for each argument, none for one that the rows share")
+    arguments = [a if axis is None else with_arrays(run, site, a) for a, axis in zip(arguments, axes, strict=True)]
+    keywords = {name: with_arrays(run, site, value) for name, value in keywords.items()}
+    group = _group(run, transform, [*zip(arguments, axes, strict=True), *((v, 0) for v in keywords.values())], site)
+
+    def rows(value: Any, axis: int | None) -> Any:
+        if axis is None:
+            return value
+        return map_structure(lambda v: apply(run, Site(UNFOLD, site.span), (read(v),), {"axis": axis, "group": group}), value)
+
+    given = [rows(a, axis) for a, axis in zip(arguments, axes, strict=True)]
+    named = {name: rows(value, 0) for name, value in keywords.items()}
+    outside, divisions = run.group, len(run.changes)
+    try:
+        value = _call(run, group, partial(call_value, run, transform.function, given, named, site), site)
+    finally:
+        run.group = outside
+        del run.changes[divisions:]
+    return map_structure(lambda v: _stacked(run, transform, group, v, site), value)
+
+
+def _group(run: Run, transform: Transform, pairs: list[tuple[Any, int | None]], site: Site) -> Group:
+    """The rows of the arguments."""
+    sizes: dict[int, str] = {}
+    for value, axis in pairs:
+        for part in leaves(value) if axis is not None else ():
+            assert axis is not None
+            inner = primal(read(part))
+            shape = shape_of(inner)
+            if not is_number(inner) or not -len(shape) <= axis < len(shape):
+                what = f"axis {axis} of {describe(inner)}"
+                help = "give arrays, or none in `in_axes` for an argument that all rows share"
+                run.fail("E314", f"`{transform.name}` takes its rows along {what}, which there isn't", site.span, help=help)
+            sizes.setdefault(shape[axis], describe(inner))
+    if len(sizes) != 1:
+        found = " and ".join(f"{n} in {what}" for n, what in sizes.items())
+        message = f"the arguments of `{transform.name}` differ in their numbers of rows: {found}"
+        run.fail("E314", message if sizes else f"`{transform.name}` has no argument with rows", site.span)
+    (n,), parent = sizes, run.group
+    if parent is None:
+        return Group(n)
+    return Group(n * parent.size, parent, run.backend.xp.repeat(run.backend.xp.arange(parent.size), n), n)
+
+
+def _call(run: Run, group: Group, call: Callable[[], Any], site: Site) -> Any:
+    """One call for all rows of a group; begun again for each sort of rows where they can't go on together."""
+    run.group = group
+    divisions = len(run.changes)
+    run.changes.append({})
+    try:
+        value = call()
+    except ApartError as error:
+        del run.changes[divisions + 1 :]
+        forget(run)
+        return _calls_apart(run, group, call, error, site)
+    if (
+        variable := next((key for key in run.changes[-1] if type(key) is Variable and type(key.state) is Lanes), None)
+    ) is not None:
+        run.fail(
+            "E312", f"`{variable.name}` would have a state for each row outside of `vmap`", site.span,
+            help="return what belongs to a row, and update the variable with what all rows give together",
+        )  # fmt: skip
+    noted = run.changes.pop()
+    if run.changes:
+        run.changes[-1] = noted | run.changes[-1]
+    return value
+
+
+def _calls_apart(run: Run, group: Group, call: Callable[[], Any], error: ApartError, site: Site) -> Any:
+    xp = run.backend.xp
+    labels = xp.full(group.size, -1)
+    if error.group is group:
+        labels = error.labels
+    elif error.group.each == 0:
+        labels[error.group.way_to(group)] = error.labels
+    else:  # inside a `vmap` of its own, where the rows of one of ours can't go on together
+        raise error
+    parts = [group.rows(xp, labels == label) for label in xp.unique(labels).tolist()]
+    if len(parts) < 2:
+        run.fail("E314", "the rows give values of different kinds", site.span, help="all rows must give values of one shape")
+    values = [_call(run, part, call, site) for part in parts]
+    run.group = group
+    try:
+        return merge(run, Site(MERGE, site.span), group, parts, [p.origin for p in parts], values)
+    except ApartError:
+        shown = " and ".join(dict.fromkeys(describe(v) for v in values))
+        help = "the value must have one shape; pad it, or reduce it"
+        run.fail("E314", f"the rows give values that are no array together: {shown}", site.span, help=help)
+
+
+def _stacked(run: Run, transform: Transform, group: Group, value: Any, site: Site) -> Any:
+    value = read(value)
+    if not is_number(primal(value)):
+        message = f"`{transform.function.name or 'fn'}` gives {describe(value)}, which has no rows"
+        run.fail("E314", message, site.span, help="return numbers or arrays, or lists or dicts of them")
+    return apply(run, Site(FOLD, site.span), (value,), {"axis": 0, "group": group})

@@ -1,0 +1,139 @@
+"""The pytest plugin: `pytest samples/` collects `.tg` files, an item an expectation and one a gradient.
+
+Failures are shown in the program's source. An expectation that wasn't executed, a gradient that no method can judge, and a
+program whose inputs come from outside are skipped, and say why.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from .diagnostics import Diagnostic
+    from .tasks.check.results import Check
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    return ProgramFile.from_parent(parent, path=file_path) if file_path.suffix == ".tg" else None
+
+
+class FailedError(Exception):
+    """An expectation or a gradient is wrong, or the program: holds what there is to say."""
+
+    def __init__(self, *diagnostics: Diagnostic) -> None:
+        super().__init__(*diagnostics)
+        self.diagnostics = diagnostics
+
+
+class ProgramFile(pytest.File):
+    """One program. It is checked once, by the first of its items that runs."""
+
+    _check: Check | None = None
+    node: Any = None
+
+    def collect(self) -> Iterator[pytest.Item]:
+        from .diagnostics import GradcliError
+        from .tasks.check.checking import differentiated
+        from .tasks.programs import expected_lines, parse_program, read_source
+
+        try:
+            self.node = parse_program(read_source(self._shown()))
+            pairs = differentiated(self.node)
+        except GradcliError as error:
+            yield BrokenItem.from_parent(self, name="program", diagnostics=error.diagnostics)
+            return
+        for line in expected_lines(self.node):
+            yield ExpectationItem.from_parent(self, name=f"expect:{line}", line=line)
+        for output, variable in pairs:
+            yield GradientItem.from_parent(self, name=f"d {output}/d {variable}", output=output, variable=variable)
+
+    def _shown(self) -> str:
+        """The path as messages show it: from where pytest was started."""
+        relative = os.path.relpath(self.path)
+        return str(self.path) if relative.startswith("..") else relative
+
+    def check(self) -> Check:
+        from .tasks.check.checking import check
+        from .tasks.check.results import CheckOptions
+
+        if self._check is None:
+            self._check = check(self.node, {}, CheckOptions())
+        errors = [d for d in self._check.diagnostics if d.severity == "error"]
+        if errors:
+            raise FailedError(*errors)
+        return self._check
+
+
+class ProgramItem(pytest.Item):
+    """What is asked of a program."""
+
+    line = 1
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        return self.path, self.line - 1, f"{self.path.name}: {self.name}"
+
+    def repr_failure(self, excinfo: Any, style: Any = None) -> Any:
+        from .diagnostics import GradcliError, render
+
+        if isinstance(excinfo.value, (FailedError, GradcliError)):
+            return "\n".join(render(diagnostic) for diagnostic in excinfo.value.diagnostics)
+        return super().repr_failure(excinfo, style)
+
+
+class BrokenItem(ProgramItem):
+    """A program that can't be run."""
+
+    def __init__(self, *, diagnostics: list[Diagnostic], **keywords: Any) -> None:
+        super().__init__(**keywords)
+        self.diagnostics = diagnostics
+        self.line = diagnostics[0].span.line if diagnostics[0].span else 1
+
+    def runtest(self) -> None:
+        if all(d.code == "E004" for d in self.diagnostics):
+            pytest.skip(self.diagnostics[0].message)
+        raise FailedError(*self.diagnostics)
+
+
+class ExpectationItem(ProgramItem):
+    """One `expect`: it holds each time it is executed."""
+
+    parent: ProgramFile
+
+    def __init__(self, *, line: int, **keywords: Any) -> None:
+        super().__init__(**keywords)
+        self.line = line
+
+    def runtest(self) -> None:
+        executed = [e for e in self.parent.check().expectations if e.line == self.line]
+        if not executed:
+            pytest.skip("not on the path that was taken")
+        failed = [e.diagnostic for e in executed if e.diagnostic is not None]
+        if failed:
+            raise FailedError(*failed[:5])
+
+
+class GradientItem(ProgramItem):
+    """The gradient of one output by one variable, against every method that applies."""
+
+    parent: ProgramFile
+
+    def __init__(self, *, output: str, variable: str, **keywords: Any) -> None:
+        super().__init__(**keywords)
+        self.output, self.variable = output, variable
+
+    def runtest(self) -> None:
+        from .report.checks import problem_of
+
+        check = self.parent.check()
+        found = [f for f in check.findings if (f.output, f.variable) == (self.output, self.variable)]
+        problem = problem_of(check, self.output, self.variable)
+        if problem is not None:
+            self.line = problem.span.line if problem.span else self.line
+            raise FailedError(problem)
+        if not any(f.verdict == "agree" for f in found):
+            pytest.skip("; ".join(dict.fromkeys(f.reason for f in found if f.reason)))

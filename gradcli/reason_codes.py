@@ -1,0 +1,210 @@
+"""The reason codes: why a gradient is none, zero, nan or infinite; what they mean and what to do.
+
+The examples are programs, of which `gradcli why` gives the reason.
+"""
+
+from __future__ import annotations
+
+from .lang.codes import Code
+
+_NONE = {
+    "never_read": Code(
+        "the source is never used",
+        "Nothing that leads to the target reads it.",
+        "Use it, or leave it out of --wrt.",
+        "var x = 1.0\nvar y = 2.0\nz = y**2",
+    ),
+    "constant": Code(
+        "the source is a constant",
+        "Literals and `const` are never watched.",
+        "Declare it with `var`, or `watch` it before it is used.",
+        "var x = 1.0\nconst c = 2.0\ny = c * x\ng = grad(y, c)\noutput y",
+    ),
+    "integer": Code(
+        "the path goes through integers",
+        "Ints and bools have no derivatives.",
+        'Write floats: `2.0`, or `cast(x, "float64")`.',
+        "var x = 2.7\nn = int64(x)\ny = n * 3.0",
+    ),
+    "string": Code(
+        "the source is a string",
+        "Strings have no derivatives.",
+        "Differentiate by a number.",
+        'var s = "mean"\nvar x = 1.0\ny = x**2',
+    ),
+    "frozen": Code(
+        "the source is frozen",
+        "`frozen` variables aren't watched by themselves.",
+        "Declare it with `var`, or `watch` it.",
+        "frozen s = 2.0\nvar x = 1.0\ny = s * x\ng = grad(y, s)\noutput y",
+    ),
+    "detached": Code(
+        "the path is cut by detach",
+        "`detach` (or `stop_gradient`) gives the value without its history.",
+        "Remove it, if it isn't meant.",
+        "var x = 2.0\na = x**2\nb = detach(a)\ny = b * 3",
+    ),
+    "replaced": Code(
+        "the variable was replaced",
+        "`x = …` bound its name to a plain value.",
+        "Update the variable with `x := …`, or use another name for the value.",
+        "var x = 2.0\nx = x + 1.0\ny = x**2",
+    ),
+    "state": Code(
+        "the path goes through a variable's state",
+        "`v := …` stores a value; reading v later starts a new path at v.",
+        "Use a plain name for intermediate values, and `:=` only for updates.",
+        "var x = 3.0\nvar v = 0.0\nv := x * 2\ny = v**2",
+    ),
+    "paused": Code(
+        "the path goes through a pause block",
+        "Nothing is recorded inside `pause { … }`.",
+        "Move the computation out of the block.",
+        "var x = 2.0\npause { a = x**2 }\ny = a * 3",
+    ),
+    "condition_only": Code(
+        "the source decides only a condition",
+        "Control flow is run, not differentiated: which branch is taken depends on the source, the value on it doesn't.",
+        "Let the value depend on it, for example with a smooth blend such as `sigmoid`.",
+        "var x = 1.0\nvar v = 2.0\nif x > 0 { y = v } else { y = -v }\noutput y",
+    ),
+    "branch_not_taken": Code(
+        "the source is used only in a branch that wasn't taken",
+        "A gradient connects to what the taken path used.",
+        "At inputs that take the other branch there is a gradient.",
+        "var x = 1.0\nvar v = 2.0\nif v > 3 { y = x } else { y = v**2 }\noutput y",
+    ),
+    "not_watched": Code(
+        "the tape doesn't watch the source",
+        "A tape watches trainable variables, unless opened with `watch_variables = false`; anything else has to be watched.",
+        "`watch x` inside the block of the tape.",
+        "var x = 2.0\ntape t (watch_variables = false) { y = x**2 }\ng = t.gradient(y, x)\noutput y",
+    ),
+    "not_recorded": Code(
+        "the path was computed while the tape wasn't recording",
+        "The tape holds only what was computed while it was open, from what it watched.",
+        "Open the tape earlier, or `watch` the source first.",
+        "var x = 2.0\na = x**2\ntape t { y = a * 3 }\ng = t.gradient(y, x)\noutput y",
+    ),
+    "rule_gives_none": Code(
+        "a function's own rule returned none",
+        "The path goes through a function whose `backward` rule says, for this parameter, that there is no gradient.",
+        "Return a gradient in its place; zeros, if the function doesn't move with the parameter.",
+        "fn f(a) { return a**2 } backward (dy) { return none }\nvar x = 2.0\ny = f(x)",
+    ),
+    "opaque": Code(
+        "the path goes through an opaque function",
+        "Nobody has stated the derivative of this `opaque fn`, so differentiating through it is an error (E317).",
+        "State it with `backward NAME(dy, …) { … }`, or cut the path with `detach(…)`.",
+        "opaque fn f(a) { return a**2 }\nvar x = 2.0\ny = f(x) * 3",
+    ),
+    "not_on_path": Code(
+        "the source isn't on the path to the target",
+        "Both were recorded, but no operation leads from one to the other.",
+        "Check the names.",
+        "var x = 1.0\nvar v = 2.0\na = x * 2\ny = v * 2",
+    ),
+    "unknown": Code(
+        "the reason wasn't found",
+        "The search runs the program a second time, for a bounded number of steps, and this program takes more.",
+        "Ask `gradcli why`, which takes its time; or ask at a shorter run: fewer iterations, less data.",
+    ),
+}
+
+_ZERO = {
+    "dead_relu": Code(
+        "a relu that is off",
+        "`relu` is 0 for everything below 0, and flat there: no gradient passes.",
+        "Use `leaky_relu`, `softplus` or `gelu`, or start at other weights.",
+        "var x = -2.0\nh = relu(x * 3)\ny = h * 5",
+    ),
+    "saturated": Code(
+        "a function that has flattened out",
+        "Far out `tanh`, `sigmoid` and their like are so flat that the slope is 0 in floating point.",
+        "Keep the argument small, for example by normalising it; compute with logarithms where there are some.",
+        "var x = 500.0\ny = tanh(x) * 2",
+    ),
+    "flat": Code(
+        "a step function",
+        "`floor`, `ceil`, `round`, `trunc` and `sign` have steps: their derivative is 0.",
+        "Compute with the value itself, or with something smooth.",
+        "var x = 2.5\ny = floor(x) * 2",
+    ),
+    "clipped": Code(
+        "a bound that holds",
+        "Outside its bounds `clip` gives the bound, `maximum` and `minimum` the other value: neither moves with this one.",
+        "Inside the bounds there is a gradient.",
+        "var x = 2.5\ny = clip(x, 0, 1) * 2",
+    ),
+    "not_chosen": Code(
+        "another value is chosen",
+        "`where`, `max`, `x[i]` and their like take some of their values; the result doesn't move with the others.",
+        "At inputs where it is chosen there is a gradient.",
+        "var x = 2.0\ny = where(x > 0, 1.0, x)",
+    ),
+    "zero_factor": Code(
+        "a factor of 0",
+        "What multiplies this value is 0, and so is the derivative by it.",
+        "Let the factor start at another value; weights of a layer are drawn at random for that reason.",
+        "var x = 1.0\nconst w = 0.0\ny = w * x",
+    ),
+    "stationary": Code(
+        "a point where the derivative is zero",
+        "The function has a minimum, a maximum or a saddle here.",
+        "Nothing is wrong; another starting point has a gradient.",
+        "var x = 0.0\ny = cos(x)",
+    ),
+    "kink": Code(
+        "a kink",
+        "The function has no derivative here, and by convention it counts as 0 (`gradcli ops` has the conventions).",
+        "Away from this point there is a gradient.",
+        "var x = 0.0\ny = abs(x) * 3",
+    ),
+    "cancelled": Code(
+        "ways that cancel",
+        "The source reaches the target in several ways, whose shares of the gradient add up to 0.",
+        "Nothing is lost: the target doesn't move with the source.",
+        "var x = 2.0\ny = (x + 1) - x",
+    ),
+    "vanished": Code(
+        "slopes whose product is too small",
+        "No slope on the way is 0, but their product is less than the smallest float.",
+        "Scale the values, or compute with logarithms.",
+        "var x = 2.0\na = x * 1e-200\ny = a * 1e-200",
+    ),
+    "rule_gives_zero": Code(
+        "a function's own rule returned zero",
+        "The path goes through a function whose `backward` rule gives 0 here.",
+        "Check the rule: `gradcli check` compares it with differences.",
+        "fn f(a) { return a**2 } backward (dy) { return 0.0 * dy }\nvar x = 2.0\ny = f(x)",
+    ),
+}
+
+_NOT_FINITE = {
+    "nonfinite_value": Code(
+        "an operation that gave nan or infinity",
+        "Its operands are finite and its result isn't: outside the domain, a division by zero, or more than the largest float.",
+        "`why` and `eval --debug-nan` name a formula that is finite there, if they know one.",
+        "var x = 800.0\ny = log(1 + exp(x))",
+    ),
+    "nonfinite_input": Code(
+        "a number that is nan or infinite to begin with",
+        "It was given or written so; no operation made it.",
+        "Give finite numbers.",
+        "var x = inf\ny = x * 2 * x",
+    ),
+    "infinite_slope": Code(
+        "a derivative that is infinite or nan",
+        "The value is finite, but the function is infinitely steep here, as `sqrt` at 0.",
+        "Leave the point out with `where`, or take a formula with a derivative there: `norm(x)` for `sqrt(sum(x**2))`.",
+        "var x = [0.0, 0.0]\ny = sqrt(sum(x**2))",
+    ),
+    "overflow": Code(
+        "slopes whose product is too large",
+        "No slope on the way is infinite, but their product or their sum is more than the largest float.",
+        "Scale the values, or compute with logarithms.",
+        "var x = 1e-200\na = x * 1e200\nb = a * 1e200\ny = b * 1e-50",
+    ),
+}
+
+REASONS: dict[str, Code] = _NONE | _ZERO | _NOT_FINITE

@@ -1,0 +1,71 @@
+"""`check --format json`: one object a file, an array of them for several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from . import Style
+from .json import dumps
+from .values import plain
+
+if TYPE_CHECKING:
+    from ..diagnostics import Span
+    from ..tasks.check.results import Check
+
+
+def render(checks: Sequence[Check], style: Style) -> str:
+    objects = ["{" + ",\n ".join(f"{dumps(k)}: {dumps(v)}" for k, v in as_object(c).items()) + "}" for c in checks]
+    return (objects[0] if len(objects) == 1 else "[" + ",\n".join(objects) + "]") + "\n"
+
+
+def as_object(check: Check) -> dict[str, Any]:
+    """The check as the JSON format prints it."""
+    passed, failed, skipped = check.counts()
+    return {
+        "file": check.file,
+        "passed": passed,
+        "failed": failed,
+        "skipped": skipped,
+        "findings": [
+            {
+                "output": f.output, "variable": f.variable, "order": f.order, "point": f.point, "method": f.method,
+                "verdict": f.verdict, "reason": f.reason, "where": f.where.strip(), "reverse": plain(f.ours),
+                "value": plain(f.theirs), "error": plain(f.error), "ulps": plain(f.ulps),
+            }
+            for f in check.findings
+        ],
+        "blamed": [
+            {
+                "output": b.output, "operation": b.operation, **_place(b.span), "rule": plain(b.ours),
+                "operation_itself": plain(b.theirs), "factor": plain(b.factor), "operands": b.operands,
+            }
+            for b in check.blamed
+        ],
+        "kinks": [
+            {
+                "output": k.output, "variable": k.variable, "operation": k.operation, **_place(k.span), "operand": k.operand,
+                "left": plain(k.left), "right": plain(k.right),
+            }
+            for k in check.kinks
+        ],
+        "path": {
+            "branches": [
+                {"condition": b.span.text, **_place(b.span), "held": b.held, "failed": b.failed, "distance": plain(b.distance)}
+                for b in check.path.branches
+            ],
+            "valid": {
+                name: {"low": plain(low), "low_included": low_in, "high": plain(high), "high_included": high_in}
+                for name, (low, low_in, high, high_in) in check.path.valid.items()
+            },
+        },
+        "points": [plain(point) for point in check.points],
+        "notes": check.notes,
+        "expectations": [{"line": e.line, "passed": e.passed, "message": e.message} for e in check.expectations],
+        "diagnostics": [d.as_json() for d in check.diagnostics],
+    }  # fmt: skip
+
+
+def _place(span: Span) -> dict[str, Any]:
+    line, column = span.source.position(span.start)
+    return {"file": span.source.name, "line": line, "column": column}

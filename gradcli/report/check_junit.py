@@ -1,0 +1,73 @@
+"""`check --format junit`: JUnit's XML, a test suite a file, a test case an expectation, and one an output, variable and
+method."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from ..diagnostics import render as draw
+from . import Style
+from .checks import METHODS, found, label, problems
+
+if TYPE_CHECKING:
+    from ..diagnostics import Diagnostic
+    from ..tasks.check.results import Check, Finding
+
+
+def render(checks: Sequence[Check], style: Style) -> str:
+    root = Element("testsuites", name="gradcli check")
+    for check in checks:
+        _suite(root, check)
+    for name in ("tests", "failures", "errors"):
+        root.set(name, str(sum(int(suite.get(name, "0")) for suite in root)))
+    indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(root, encoding="unicode") + "\n"
+
+
+def _suite(root: Element, check: Check) -> None:
+    suite = SubElement(root, "testsuite", name=_printable(check.file))
+    told = list(problems(check))
+    for diagnostic in check.diagnostics:
+        case = _case(suite, check, f"{diagnostic.code} {diagnostic.message}")
+        if diagnostic.severity == "error":
+            _add(case, "error", diagnostic.message, draw(diagnostic))
+    for expectation in check.expectations:
+        case = _case(suite, check, f"expect in line {expectation.line}")
+        if expectation.diagnostic:
+            _add(case, "failure", expectation.message, draw(expectation.diagnostic))
+    for finding in check.findings:
+        _finding(suite, check, finding, told)
+    cases = list(suite)
+    suite.set("tests", str(len(cases)))
+    for attribute, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        suite.set(attribute, str(sum(case.find(tag) is not None for case in cases)))
+
+
+def _finding(suite: Element, check: Check, finding: Finding, told: list[Diagnostic]) -> None:
+    what = label(finding.output, finding.variable, finding.order)
+    at = f" at point {finding.point}" if finding.point else ""
+    case = _case(suite, check, f"{what}{at} {METHODS[finding.method]}")
+    if finding.verdict == "disagree" or (finding.verdict == "inconclusive" and not check.lenient):
+        text = next((draw(d) for d in told if d.message.startswith(f"{what}{at} ")), "")
+        _add(case, "failure", finding.reason or found([finding]), text)
+    elif finding.verdict != "agree":
+        _add(case, "skipped", finding.reason, "")
+
+
+def _case(suite: Element, check: Check, name: str) -> Element:
+    return SubElement(suite, "testcase", classname=_printable(check.file), name=_printable(name))
+
+
+def _add(case: Element, tag: str, message: str, text: str) -> None:
+    inner = SubElement(case, tag, message=_printable(message))
+    if tag != "skipped":
+        inner.set("type", tag)
+    inner.text = _printable(text) or None
+
+
+def _printable(text: str) -> str:
+    """The text without what XML can't hold."""
+    return re.sub("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)

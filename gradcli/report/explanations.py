@@ -1,0 +1,185 @@
+"""How `why` answers: as text, the chain as a table with the operation at fault marked; and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..diagnostics import Span, shorten_calls
+from . import Style
+from .json import dumps
+from .text import show
+from .values import is_array, plain
+
+if TYPE_CHECKING:
+    from ..tasks.explanations import Answer, Explanation, Step
+
+FORMATS = ("text", "json")
+_BAD, _NAME, _DIM, _OFF = "\x1b[1;31m", "\x1b[1;36m", "\x1b[2m", "\x1b[0m"
+
+
+def render(format: str, answers: Sequence[Answer], style: Style) -> str:
+    """The answers in one of FORMATS."""
+    return text(answers, style) if format == "text" else json(answers)
+
+
+# ---- text ------------------------------------------------------------------------------------------------------------
+
+
+def text(answers: Sequence[Answer], style: Style) -> str:
+    parts = []
+    for answer in answers:
+        blocks = ["".join(line + "\n" for line in _lines(e, answer.file, style)) for e in answer.explanations]
+        if len(answers) > 1:
+            blocks.insert(0, f"{answer.file}:\n")
+        if not blocks and not answer.diagnostics:
+            blocks = ["nothing to explain: no output has a gradient unasked; name what to differentiate with --of and --wrt\n"]
+        parts.append("\n".join(blocks))
+    return "\n".join(part for part in parts if part)
+
+
+def _lines(e: Explanation, file: str, style: Style) -> Iterator[str]:
+    paint = _painter(style)
+    of = _of(e) or (f"what line {e.asked.line} asks for" if e.asked else "the target")
+    wrt = e.wrt or "its source"
+    value = "none" if e.status == "none" else _one_line(e.gradient, style)
+    told = f" ({e.reason})" if e.reason else ""
+    yield f"{paint(_NAME, f'{of} by {wrt}')}: {paint(_BAD if e.reason else '', value)}{told}"
+    if e.message:
+        yield f"  {e.message}"
+    if e.span is not None:
+        yield f"  --> {e.span}"
+    for call in shorten_calls(e.calls):
+        yield f"      {call if isinstance(call, str) else f'in `{call.function}`, called at {call.span}'}"
+    if e.origin is not None and e.origin != e.span:
+        yield f"  {e.wrt or 'the source'} comes from {e.origin}"
+    if e.steps:
+        yield ""
+        yield from _table(e, file, style, paint)
+    if e.ways > 1:
+        yield f"  this is the way that gives most; {e.wrt or 'the source'} is read in {e.ways} places"
+    if e.help:
+        yield f"  fix: {e.help}"
+    if e.reason:
+        yield paint(_DIM, f"  `gradcli explain {e.reason}` tells more")
+
+
+def _of(e: Explanation) -> str:
+    return f"Σ{e.of}" if e.of and e.summed else e.of
+
+
+def _table(e: Explanation, file: str, style: Style, paint: Any) -> Iterator[str]:
+    """A line a step: where, what, its value, the partial, and the gradient by it."""
+    connected = e.status != "none"
+    rows = [["line", "operation", "value", *(["partial", f"∂{_of(e)}/∂it"] if connected else [])]]
+    marks = [""]
+    for step in e.steps:
+        if step.skipped:
+            rows.append([f"… {step.skipped} more operations …"])
+            marks.append("")
+        numbers = [step.value, step.partial, step.gradient] if connected else [step.value]
+        rows.append([_place(step.span, file), step.text, *[_brief(v, style) for v in numbers]])
+        marks.append(">" if step.breaks else "")
+    whole = [row for row in rows if len(row) > 1]
+    widths = [max(len(row[k]) for row in whole) for k in range(len(whole[0]))]
+    for mark, row in zip(marks, rows, strict=True):
+        if len(row) == 1:
+            yield f"  {' ' * (widths[0] + 4)}{row[0]}"
+            continue
+        cells = [row[0].rjust(widths[0]), *[cell.ljust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]]
+        line = f"  {mark or ' '} {'  '.join(cells)}".rstrip()
+        yield paint(_BAD, line) if mark else paint(_DIM, line) if row is rows[0] else line
+
+
+def _place(span: Span | None, file: str) -> str:
+    if span is None:
+        return ""
+    return str(span.line) if span.source.name == file else f"{span.source.name}:{span.line}"
+
+
+def _brief(value: Any, style: Style) -> str:
+    if value is None:
+        return ""
+    if not hasattr(value, "low"):
+        return _one_line(value, style)
+    shape = f"({', '.join(map(str, value.shape))}{',' if len(value.shape) == 1 else ''})"
+    if value.nonfinite:
+        return f"{shape} {value.nonfinite} not finite"
+    low, high = show(value.low, style.precision), show(value.high, style.precision)
+    return f"{shape} {low}" if low == high else f"{shape} {low} … {high}"
+
+
+def _one_line(value: Any, style: Style) -> str:
+    if is_array(value) and getattr(value, "size", 1) > 30:
+        return f"an array of shape {tuple(value.shape)}"
+    return " ".join(show(value, style.precision, 10_000).split())
+
+
+def _painter(style: Style) -> Any:
+    return lambda code, text: f"{code}{text}{_OFF}" if style.color and code else text
+
+
+# ---- JSON ------------------------------------------------------------------------------------------------------------
+
+
+def json(answers: Sequence[Answer]) -> str:
+    """One object, or an array of them for several files; an explanation a line."""
+    objects = [_answer(answer) for answer in answers]
+    return (objects[0] if len(objects) == 1 else "[" + ",\n".join(objects) + "]") + "\n"
+
+
+def _answer(answer: Answer) -> str:
+    explanations = ",\n  ".join(dumps(_as_object(e)) for e in answer.explanations)
+    diagnostics = dumps([d.as_json() for d in answer.diagnostics])
+    return f'{{"file": {dumps(answer.file)},\n "explanations": [{explanations}],\n "diagnostics": {diagnostics}}}'
+
+
+def _as_object(e: Explanation) -> dict[str, Any]:
+    return {
+        "of": e.of,
+        "wrt": e.wrt,
+        "status": e.status,
+        "gradient": plain(e.gradient),
+        "reason": e.reason or None,
+        "message": e.message,
+        **_where(e.span),
+        "help": e.help,
+        "calls": [{"function": call.function, **_where(call.span)} for call in e.calls],
+        "origin": _where(e.origin) if e.origin else None,
+        "asked": _where(e.asked) if e.asked else None,
+        "ways": e.ways,
+        "length": e.length,
+        "steps": [_step(step) for step in e.steps],
+    }
+
+
+def _step(step: Step) -> dict[str, Any]:
+    return {
+        "text": step.text,
+        "op": step.op,
+        **_where(step.span),
+        "value": _number(step.value),
+        "partial": _number(step.partial),
+        "gradient": _number(step.gradient),
+        "breaks": step.breaks,
+        "skipped": step.skipped,
+    }
+
+
+def _number(value: Any) -> Any:
+    if not hasattr(value, "low"):
+        return plain(value)
+    return {
+        "shape": list(value.shape),
+        "min": plain(value.low),
+        "max": plain(value.high),
+        "zeros": value.zeros,
+        "nonfinite": value.nonfinite,
+    }
+
+
+def _where(span: Span | None) -> dict[str, Any]:
+    if span is None:
+        return {"file": None, "line": None, "column": None}
+    line, column = span.source.position(span.start)
+    return {"file": span.source.name, "line": line, "column": column}

@@ -1,0 +1,227 @@
+"""Which operation is wrong: the rule of each record tested at its actual operands, alone.
+
+What a rule makes of a cotangent `g`, along a tangent `t`, has to be what the operation makes of `t`, weighed by `g`. The one
+comes from a sweep over a trace of this operation alone, the other from the operation itself: by the complex step where it
+is analytic, else by finite differences.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ...diagnostics import GradcliError
+from ...engine.apply import apply
+from ...engine.backends import CPU, is_complex, is_inexact, shape_of
+from ...engine.continuation import NotAnalyticError
+from ...engine.history import History, Step, compute
+from ...engine.own_rules import Held
+from ...engine.reverse import sweep
+from ...engine.run import Run
+from ...engine.tape import STRIDE, Blank, Traced
+from ...engine.values import List, show
+from ...engine.windows import inputs_of
+from .differences import Samples, extrapolated, one_sided
+from .results import Blame
+
+TINY_STEP = 1e-30
+FLAT = ("round", "floor", "ceil", "trunc", "sign", "floordiv")
+WRONG = 1e-5  # relative: far above rounding, far below a rule that is wrong
+
+
+class Doubt(NamedTuple):
+    """A step whose rule gives `ours` where the operation itself says `theirs`. `surrogate`: the rule is no derivative, and
+    isn't meant as one, for this reason."""
+
+    step: Step
+    ours: float
+    theirs: float
+    operand: int
+    surrogate: str = ""
+
+
+def wrong_steps(history: History) -> list[Doubt]:
+    """The steps whose rule is wrong at their operands, in execution order; of a place in the program the first."""
+    found: list[Doubt] = []
+    seen: set[Any] = set()
+    called = {step.number for step in history.own_rules}
+    for step in sorted([*history.own_rules, *(s for s in history.steps if s.number not in called)], key=lambda s: s.number):
+        if step.site.span in seen:
+            continue
+        try:
+            doubt = _test_call(history, step) if step.body is not None else _test(history.run, step)
+        except GradcliError:
+            continue  # what can't be evaluated again can't be told
+        if doubt is not None:
+            found.append(doubt)
+            seen.add(step.site.span)
+    return found
+
+
+def blame(output: str, doubt: Doubt) -> Blame:
+    """The doubt as the report has it."""
+    step = doubt.step
+    op = step.site.op
+    operands = ", ".join(show(v) if not shape_of(v) else f"an array of shape {shape_of(v)}" for v in _shown(step))
+    return Blame(output, op.infix or op.name, step.site.span, doubt.ours, doubt.theirs, operands, step.calls)
+
+
+def _shown(step: Step) -> list[Any]:
+    return [v for v in step.operands[:4] if type(v) in (int, float, complex) or hasattr(v, "shape")]
+
+
+def _test(run: Run, step: Step) -> Doubt | None:
+    site, op = step.site, step.site.op
+    if op.name == "part" or any(type(v) is list for v in step.operands):
+        return None
+    options = {"index": step.options} if type(step.options) is tuple else step.options
+    random = CPU.xp.random.default_rng(step.number)
+    operands = [_filled(v) for v in step.operands]
+    y = compute(run, step, operands)
+    real = not any(map(is_complex, [*operands, *(y if type(y) is list else [y])]))
+    for k in site.operands:
+        if not is_inexact(operands[k]):
+            continue
+        tangent = _random_like(random, operands[k])
+        cotangent = [_random_like(random, part) for part in y] if type(y) is list else _random_like(random, y)
+        ours = _pulled(run, step, operands, options, k, cotangent, tangent)
+
+        def moved(h: Any, k: int = k, t: Any = tangent, g: Any = cotangent) -> Any:
+            return _weighed(compute(run, step, _moved(operands, k, h * t), real), g)
+
+        theirs, error = _slope(moved, operands[k], real)
+        if _differ(ours, theirs, error) and _is_smooth(moved, operands[k]):
+            return Doubt(step, ours, theirs, k)
+    return None
+
+
+def _filled(value: Any) -> Any:
+    """An operand; ones where the trace kept only a shape, because what is computed from it is linear in it."""
+    if type(value) is Blank:
+        return CPU.xp.ones(value.shape, value.dtype)
+    return value
+
+
+def _moved(operands: list[Any], k: int, by: Any) -> list[Any]:
+    return [*operands[:k], operands[k] + by, *operands[k + 1 :]]
+
+
+def _random_like(random: Any, value: Any) -> Any:
+    if not is_inexact(value):
+        return None
+    shape = shape_of(value)
+    numbers = random.uniform(0.5, 1.5, shape) * random.choice([-1.0, 1.0], shape)
+    if (getattr(value, "dtype", None) is not None and value.dtype.kind == "c") or type(value) is complex:
+        numbers = numbers + 1j * random.uniform(0.5, 1.5, shape)
+        return numbers if shape else complex(numbers)
+    return numbers.astype(value.dtype) if shape else type(value)(numbers)
+
+
+def _pulled(run: Run, step: Step, operands: list[Any], options: Any, k: int, cotangent: Any, tangent: Any) -> float:
+    """<the rule of `cotangent`, tangent>, by a sweep over a trace of this operation alone."""
+    alone = Run(run.settings, {})
+    leaf = alone.trace.leaf(operands[k])
+    values = [leaf if j == k else v for j, v in enumerate(operands)]
+    y = apply(alone, step.site, tuple(values), options)
+    pairs = zip(y.items, cotangent, strict=True) if type(y) is List else [(y, cotangent)]
+    seeds = [(part, g) for part, g in pairs if type(part) is tuple and g is not None]
+    found = sweep(alone, seeds, {leaf[1]}, recorded=False)
+    c = found.get(leaf[1])
+    return 0.0 if c is None else _inner(c, tangent)
+
+
+def _inner(a: Any, b: Any) -> float:
+    product = CPU.xp.real(CPU.xp.conj(a) * b)
+    return float(product.sum())
+
+
+def _weighed(y: Any, cotangent: Any) -> Any:
+    """The result, weighed; of parts their sum. Analytic in the result, for the complex step of real operations."""
+    if type(y) is list:
+        return sum(_weighed(part, g) for part, g in zip(y, cotangent, strict=True) if g is not None)
+    if type(cotangent) is complex or getattr(cotangent, "dtype", None) == "complex128":
+        return _inner(cotangent, y)
+    product = cotangent * y
+    return product.sum() if shape_of(product) else product
+
+
+def _slope(function: Callable[[Any], Any], at: Any, real: bool) -> tuple[float, float]:
+    """The derivative of a function of the step at 0, and an estimate of its error. `real`: of real numbers, so that the
+    step may be complex."""
+    if real:
+        try:
+            value = complex(function(TINY_STEP * 1j))
+        except (NotAnalyticError, GradcliError, TypeError):
+            value = complex(math.nan, math.nan)
+        slope = value.imag / TINY_STEP
+        if math.isfinite(slope):
+            return slope, 0.0
+    return extrapolated(_samples(function, at))
+
+
+def _samples(function: Callable[[Any], Any], at: Any) -> Samples:
+    """A function of the step, on real steps of the size of an operand."""
+    largest = float(abs(at).max()) if shape_of(at) and at.size else float(abs(at)) if not shape_of(at) else 1.0
+
+    def beside(h: float) -> float:
+        try:
+            return float(CPU.xp.real(function(h)))
+        except GradcliError:
+            return math.nan
+
+    return Samples(beside, beside(0.0), 0.05 * (largest or 1.0), 2.0**-52)
+
+
+def _is_smooth(function: Callable[[Any], Any], at: Any) -> bool:
+    """Whether the slopes to both sides are the same, so that there is one to be wrong about."""
+    left, right = one_sided(_samples(function, at))
+    apart = abs(left.value - right.value)
+    return apart <= 1e-3 * max(abs(left.value), abs(right.value)) + 10 * (left.error + right.error)
+
+
+def _differ(ours: float, theirs: float, error: float) -> bool:
+    if not (math.isfinite(ours) and math.isfinite(theirs)):
+        return False  # at the edge of the domain, where no number is right
+    return abs(ours - theirs) > WRONG * max(abs(ours), abs(theirs)) + 100 * error
+
+
+# ---- functions with a rule of their own ------------------------------------------------------------------------------
+
+
+def _test_call(history: History, step: Step) -> Doubt | None:
+    """The rule of a function against its body, along the path that the body took."""
+    run, body = history.run, step.body or []
+    parts: list[Traced] = [(part.primal, part.number, step.segment.holder(part.number)) for part in body if type(part) is Held]
+    at = (step.number - step.segment.first) * STRIDE
+    in0, in1 = step.segment.records[at + 1 : at + 3]
+    numbers = inputs_of(in0, in1)
+    inner = History(run, parts, numbers)
+    random = CPU.xp.random.default_rng(step.number)
+    cotangents = [_random_like(random, part.primal if type(part) is Held else part) for part in body]
+    weights = [g for g, part in zip(cotangents, body, strict=True) if type(part) is Held]
+    shifts = {n: _random_like(random, v) for n, v in zip(numbers, step.operands, strict=False)}
+    shifts = {n: t for n, t in shifts.items() if t is not None}
+
+    def along(h: Any) -> Any:
+        return _weighed(inner.values({n: h * t for n, t in shifts.items()}), weights)
+
+    def ruled(scale: float) -> float:
+        given = cotangents[0] * scale if step.options.outputs == 0 else [None if g is None else g * scale for g in cotangents]
+        whole: Any = (None, step.number, step.segment)
+        found = sweep(run, [(whole, given)], set(numbers), recorded=False)
+        return sum(_inner(found[n], t) for n, t in shifts.items() if n in found)
+
+    ours = ruled(1.0)
+    theirs, error = _slope(along, 1.0, inner.complex is None)
+    if not _differ(ours, theirs, error):
+        return None
+    name = step.site.op.name
+    surrogate = ""
+    if abs(ruled(1024.0) - 1024.0 * ours) > WRONG * abs(1024.0 * ours) or abs(ruled(2.0**-10) * 1024.0 - ours) > WRONG * abs(
+        ours
+    ):
+        surrogate = f"the rule of `{name}` isn't linear in what comes back, so it is no derivative"
+    elif theirs == 0.0 and (not inner.steps or any(s.site.op.name in FLAT for s in inner.steps)):
+        surrogate = f"`{name}` is flat wherever it is smooth, and its rule says otherwise on purpose"
+    return Doubt(step, ours, theirs, 0, surrogate)

@@ -1,0 +1,216 @@
+"""`check`: one program, at its declared values and at random points of its domains."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from ...diagnostics import GradcliError, Source
+from ...engine.history import ValueTrace
+from ...engine.values import Variable
+from ...lang import program
+from ..evaluate import verify_inputs
+from ..evaluation import Options
+from ..programs import parse_program, read_source
+from . import against, second
+from .blame import blame, wrong_steps
+from .domains import random_points
+from .kinks import kinks
+from .path import Conditions
+from .point import Case, Point, Program, quiet
+from .results import AGREE, DISAGREE, INCONCLUSIVE, SKIPPED, Check, CheckOptions, Finding
+from .verdicts import Judge
+
+FILES_A_PROCESS = 4
+
+
+def check_all(
+    names: Sequence[str], expr: str | None, inputs: Mapping[str, Any], options: CheckOptions, jobs: int | None = None
+) -> Iterator[Check]:
+    """Checks the programs in these files (`-` is standard input; with `expr` that is the one program), in their order, on
+    `jobs` processes (None: as many as there are cores, where there are files enough)."""
+    work = partial(check_file, expr=expr, inputs=inputs, options=options)
+    jobs = jobs or max(1, min(os.cpu_count() or 1, len(names) // FILES_A_PROCESS))
+    if jobs == 1 or len(names) < 2 or "-" in names:
+        yield from map(work, names)
+        return
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+
+    context = multiprocessing.get_context("fork" if "fork" in multiprocessing.get_all_start_methods() else None)
+    with ProcessPoolExecutor(min(jobs, len(names)), context) as pool:
+        yield from pool.map(work, names, chunksize=max(1, len(names) // (8 * jobs)))
+
+
+def check_file(name: str, expr: str | None, inputs: Mapping[str, Any], options: CheckOptions) -> Check:
+    """Checks the program in one file; what is wrong with it is a diagnostic of the answer."""
+    try:
+        source = Source(name, expr) if expr is not None else read_source(name)
+        return check(parse_program(source, inputs), inputs, options)
+    except GradcliError as error:
+        if error.exit_code == 4:
+            raise
+        return Check("<stdin>" if name == "-" else name, diagnostics=error.diagnostics)
+
+
+def check(node: program.Program, inputs: Mapping[str, Any], options: CheckOptions) -> Check:
+    """Compares every gradient of a program with what each method says.
+
+    What is wrong with the program is a diagnostic of the answer. Raises GradcliError for inputs that don't fit it.
+    """
+    found = Check(node.source.name, lenient=options.lenient)
+    verify_inputs(node, inputs, options.run.ignore_extra)
+    compiled = Program(node, options.run)
+    try:
+        point = Point(compiled, inputs)
+        found.expectations = point.run.expectations
+        for case in point.cases:
+            _check_case(case, options, found, 0)
+        if options.points:
+            _check_points(point, options, found)
+        if options.against is not None:
+            spans = {finding.output: finding.span for finding in found.findings}
+            for finding in against.compare(point, options.against, options):
+                finding.span = spans.get(finding.output)
+                found.findings.append(finding)
+        if any(case.gradients for case in point.cases):
+            with quiet():
+                found.path = Conditions(point).path()
+        point.release()
+    except GradcliError as error:
+        if all(d.code.startswith("E0") for d in error.diagnostics):
+            raise
+        found.diagnostics += error.diagnostics
+    return found
+
+
+def _check_points(declared: Point, options: CheckOptions, found: Check) -> None:
+    """The same at random points of the domains."""
+    for number, values in enumerate(random_points(declared, options.points), 1):
+        if not values:
+            found.notes.append("no random points: no variable has a domain; declare one with `var x = 0.5 in (0.0, 1.0)`")
+            return
+        found.points.append(values)
+        try:
+            point = Point(declared.program, {**declared.inputs, **values})
+            for case in point.cases:
+                _check_case(case, options, found, number)
+            point.release()
+        except GradcliError as error:
+            found.notes.append(f"at point {number} the program fails: {error.diagnostics[0].message}")
+
+
+def differentiated(node: program.Program) -> list[tuple[str, str]]:
+    """The outputs of a program, each with the variables that it has gradients by. Raises GradcliError where it fails."""
+    point = Point(Program(node, Options(mode="reverse")), {})
+    pairs = [(case.output, variable) for case in point.cases for variable in case.gradients]
+    point.release()
+    return pairs
+
+
+def _check_case(case: Case, options: CheckOptions, found: Check, number: int) -> None:
+    """All findings about one output."""
+    held = _held(case)
+    for variable in case.gradients:
+        judges = [Judge(case, direction, options) for direction in case.directions(variable)]
+        settable = type(case.point.answer.sources[variable]) is Variable  # from outside, for another run
+        # The body of a function with a rule of its own needn't be what the rule is of: only the program as a whole tells.
+        if held or not settable or (case.point.is_long and not case.history.own_rules):
+            for judge in judges:
+                judge.use_trace()
+        rows = [{method: judge.finding(method) for method in options.methods} for judge in judges]
+        if any(f.verdict in (DISAGREE, INCONCLUSIVE) for row in rows for f in row.values()):
+            _explain(case, judges, rows, found)
+        findings = [_worst([row[method] for row in rows]) for method in rows[0]] if rows else []
+        _confirm_forward(findings)
+        if options.order == 2:
+            findings += _second(case, variable, judges, options, found)
+        span = case.history.steps[-1].site.span if case.history.steps else None
+        for finding in findings:
+            finding.point, finding.span = number, span
+        found.findings += findings
+
+
+def _second(case: Case, variable: str, judges: list[Judge], options: CheckOptions, found: Check) -> list[Finding]:
+    """The findings about the second derivatives by a variable."""
+    methods = [method for method in options.methods if method in second.METHODS]
+    with quiet():
+        judges = [second.SecondJudge(judge) for judge in judges]
+    rows = [{method: judge.finding(method) for method in methods} for judge in judges]
+    if any(f.verdict == DISAGREE for row in rows for f in row.values()) and not found.blamed:
+        with quiet():
+            doubts = second.wrong_derivatives(case, variable)
+        found.blamed += [blame(case.output, doubt) for doubt in doubts[:1]]
+    return [_worst([row[method] for row in rows]) for method in methods] if rows else []
+
+
+def _confirm_forward(findings: list[Finding]) -> None:
+    """Forward mode has the rules of reverse mode, so that the two agree means nothing unless another method does, too."""
+    if any(f.verdict == AGREE for f in findings if f.method != "forward"):
+        return
+    for finding in findings:
+        if finding.method == "forward" and finding.verdict == AGREE:
+            finding.verdict = INCONCLUSIVE
+            finding.reason = "its rules are those of reverse mode, and no other method has confirmed them"
+
+
+def _held(case: Case) -> str:
+    """Why gradients don't see all of what the program does, so that differences are to be taken along the trace; "" if
+    they do."""
+    trace = case.point.kept[0].trace
+    assert isinstance(trace, ValueTrace)
+    if trace.updated:
+        return "the states of variables"
+    if case.history.cut is not None:
+        return f"`{case.history.cut.op.name}` in line {case.history.cut.span.line}"
+    return ""
+
+
+def _explain(case: Case, judges: list[Judge], rows: list[dict[str, Finding]], found: Check) -> None:
+    """Finds out what methods disagree about: a wrong rule, a rule that is none on purpose, a kink."""
+    own = case.history.own_rules
+    proven = own and all(row["differences"].verdict == AGREE for row in rows if "differences" in row) and not judges[0].on_trace
+    if proven and all("differences" in row for row in rows):
+        reason = f"it goes through the body of `{own[0].site.op.name}`, which has a rule of its own"
+        _settle(rows, SKIPPED, reason, ("forward", "complex", "sympy"))
+        if not any(f.verdict == DISAGREE for row in rows for f in row.values()):
+            return
+    disagree = any(f.verdict == DISAGREE for row in rows for f in row.values())
+    with quiet():
+        doubts = wrong_steps(case.history) if disagree else []
+    wrong = [doubt for doubt in doubts if not doubt.surrogate]
+    if wrong:
+        blamed = blame(case.output, wrong[0])
+        if blamed not in found.blamed:
+            found.blamed.append(blamed)
+        return
+    if doubts:
+        _settle(rows, SKIPPED, doubts[0].surrogate)
+        return
+    with quiet():
+        conditions = Conditions(case.point)
+        for judge, row in zip(judges, rows, strict=True):
+            if any(f.verdict in (DISAGREE, INCONCLUSIVE) for f in row.values()) and (places := kinks(judge, conditions)):
+                found.kinks += [kink for kink in places if kink not in found.kinks]
+                _settle([row], INCONCLUSIVE, f"a kink of `{places[0].operation}` in line {places[0].span.line}", again=True)
+
+
+def _settle(
+    rows: list[dict[str, Finding]], verdict: str, reason: str, methods: tuple[str, ...] = (), again: bool = False
+) -> None:
+    """Gives the findings that disagree another verdict; `again`: and those that are inconclusive another reason."""
+    for row in rows:
+        for method, finding in row.items():
+            found = finding.verdict == DISAGREE or (again and finding.verdict == INCONCLUSIVE)
+            if found and (not methods or method in methods):
+                finding.verdict, finding.reason = verdict, reason
+
+
+_BADNESS = {AGREE: 0, SKIPPED: 1, INCONCLUSIVE: 2, DISAGREE: 3}
+
+
+def _worst(findings: list[Finding]) -> Finding:
+    """The finding that says most of several directions."""
+    return max(findings, key=lambda f: (_BADNESS[f.verdict], f.ulps))

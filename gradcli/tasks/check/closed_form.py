@@ -1,0 +1,122 @@
+"""SymPy's derivative of the closed form, with 50 digits: its own `diff`, never the table's rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...diagnostics import Diagnostic, GradcliError
+from ...engine.backends import shape_of
+from ...engine.boxes import primal
+from ...engine.evaluator import execute
+from ...engine.values import leaves, read
+from .point import Case, Direction, Point
+
+MANY_STEPS = 300  # of a path, whose form would take long to differentiate
+MANY_SYMBOLS = 60
+MAX_NODES = 1_500
+DIGITS = 50
+
+
+class SkippedError(Exception):
+    """A method doesn't apply: says why."""
+
+
+def slope(case: Case, direction: Direction) -> float:
+    """The derivative along a direction, rounded to a float. Raises SkippedError where there is no closed form."""
+    from ...engine.symbolic.calculus import evaluate
+
+    slopes = _gradient(case, direction.variable)
+    vector = direction.vector
+    pairs = zip(slopes.flat, vector.flat, strict=True) if shape_of(vector) else [(slopes, vector)]
+    total = 0.0
+    point = _forms(case.point)[0].point
+    for form, v in pairs:
+        if v:
+            g = complex(evaluate(form, point, DIGITS))
+            total += (g.conjugate() * v).real
+    return total
+
+
+def second(case: Case, direction: Direction) -> float:
+    """The second derivative along a direction."""
+    from ...engine.symbolic.calculus import derivative, evaluate
+
+    forms = _forms(case.point)[0]
+    slopes, symbols, vector = _gradient(case, direction.variable), forms.symbols[direction.variable], direction.vector
+    if direction.variable in forms.earlier:
+        raise SkippedError("the variable has had several states")
+    if not shape_of(vector):
+        return float(evaluate(derivative(slopes, symbols), forms.point, DIGITS)) * float(vector) ** 2
+    moved = [k for k, v in enumerate(vector.flat) if v]
+    if len(moved) > MANY_SYMBOLS // 8:
+        raise SkippedError(f"{len(moved)} elements are too many for second derivatives of a closed form")
+    total = 0.0
+    for i in moved:
+        for j in moved:
+            term = evaluate(derivative(slopes.flat[i], symbols.flat[j]), forms.point, DIGITS)
+            total += float(term) * float(vector.flat[i]) * float(vector.flat[j])
+    return total
+
+
+def _gradient(case: Case, variable: str) -> Any:
+    """The forms of the gradient of an output by a variable."""
+    if variable not in case.forms:
+        case.forms[variable] = _differentiated(case, variable)
+    found = case.forms[variable]
+    if isinstance(found, str):
+        raise SkippedError(found)
+    return found
+
+
+def _differentiated(case: Case, variable: str) -> Any:
+    """The same; or why there is none."""
+    try:
+        if len(case.history.steps) > MANY_STEPS:
+            return f"the path is too long for a closed form: {len(case.history.steps)} operations"
+        source = primal(read(case.point.answer.sources[variable]))
+        if shape_of(source) and source.size > MANY_SYMBOLS:
+            return f"`{variable}` has {source.size} elements, too many for a closed form"
+        from ...engine.symbolic.calculus import gradient
+        from ...engine.symbolic.exact import binary
+
+        forms, answer = _forms(case.point)
+        parts = [forms.of(part) for part in leaves(answer.targets[case.output])]
+        weighed = [part * _exactly(weight, binary) for part, weight in zip(parts, case.weights, strict=True)]
+        return gradient(weighed, forms.symbols[variable], forms.earlier.get(variable, []))
+    except SkippedError as reason:
+        return str(reason)
+    except GradcliError as error:
+        return _said(error.diagnostics[0])
+
+
+def _exactly(weight: Any, binary: Any) -> Any:
+    if not shape_of(weight):
+        return binary(weight)
+    made = weight.astype(object)
+    made.flat = [binary(w) for w in weight.flat]
+    return made
+
+
+def _forms(point: Point) -> Any:
+    """The forms of a run and what it answers. Raises SkippedError."""
+    if point.forms is None:
+        from ...engine.symbolic.exact import binary
+        from ...engine.symbolic.forms import Forms
+        from ...engine.symbolic.traces import form_run
+
+        program = point.program
+        run = form_run(program.options.settings, point.inputs, names=point.answer.sources)
+        try:
+            frame = execute(program.keeping, run)
+            answer = program.answer(run, frame, point.answer.targets)
+            point.forms = Forms(run, answer.sources, binary, MAX_NODES), answer
+        except GradcliError as error:
+            point.forms = _said(error.diagnostics[0])
+    if isinstance(point.forms, str):
+        raise SkippedError(point.forms)
+    return point.forms
+
+
+def _said(diagnostic: Diagnostic) -> str:
+    place = f" (line {diagnostic.span.line})" if diagnostic.span else ""
+    return diagnostic.message + place

@@ -1,0 +1,142 @@
+"""Finite differences, and the order of the Taylor remainder: both from the output at points beside the one at hand.
+
+The differences are central ones with steps that shrink, extrapolated to the step 0 (Ridders, Advances in Engineering
+Software 4, 1982, 75). Neighbours in that table say how large the error is; the step's share of rounding is added. So the
+tolerance of a comparison follows from the function, and there is no step size to choose.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import pairwise
+from typing import NamedTuple
+
+SHRINK = 4.0
+LEVELS = 12
+CLEAR = 50.0  # times the rounding error: what a remainder has to be to be one
+ENOUGH = 1e-10  # a relative error at which no smaller step is tried
+RELIABLE = 1e-4  # what a method has to resolve of a derivative to say anything
+
+
+class Estimate(NamedTuple):
+    """A derivative, and how wrong it may be."""
+
+    value: float
+    error: float
+
+
+class Beside(NamedTuple):
+    """The output at a step to the one side and to the other."""
+
+    step: float
+    up: float
+    down: float
+
+
+class Samples:
+    """The output beside a point, at as many steps as were asked for. `first` is the largest step."""
+
+    def __init__(self, function: Callable[[float], float], value: float, first: float, eps: float) -> None:
+        self.function, self.value, self.first, self.eps = function, value, first, eps
+        self._found: list[Beside] = []
+
+    def level(self, k: int) -> Beside:
+        while len(self._found) <= k:
+            h = self.first / SHRINK ** len(self._found)
+            self._found.append(Beside(h, self.function(h), self.function(-h)))
+        return self._found[k]
+
+    def noise(self, k: int) -> float:
+        """The rounding error of the output at a level, as its last places have it."""
+        beside = self.level(k)
+        return 2 * self.eps * max(abs(beside.up), abs(beside.down), abs(self.value))
+
+    def slope(self) -> float:
+        """The largest slope between the point and those beside it that were looked at: what a zero derivative compares to."""
+        slopes = [abs(v - self.value) / b.step for b in self._found for v in (b.up, b.down)]
+        return max([s for s in slopes if math.isfinite(s)], default=0.0)
+
+
+def extrapolated(samples: Samples) -> Estimate:
+    """The derivative by Ridders' method; an infinite error where the output isn't finite anywhere."""
+    best = Estimate(math.nan, math.inf)
+    row: list[float] = []
+    for k in range(LEVELS):
+        beside = samples.level(k)
+        slope = (beside.up - beside.down) / (2 * beside.step)
+        if not math.isfinite(slope):
+            row = []
+            continue
+        rounding = samples.noise(k) / beside.step
+        previous, row = row, [slope]
+        factor = SHRINK * SHRINK
+        for older in previous:
+            row.append((row[-1] * factor - older) / (factor - 1))
+            factor *= SHRINK * SHRINK
+            error = max(abs(row[-1] - row[-2]), abs(row[-1] - older)) + rounding
+            if error < best.error:
+                best = Estimate(row[-1], error)
+        if best.error <= ENOUGH * abs(best.value) or (k > 3 and rounding > 10 * best.error):
+            break
+    return best
+
+
+def one_sided(samples: Samples) -> tuple[Estimate, Estimate]:
+    """The derivatives to the left and to the right, from the steps on that side alone."""
+    return _one_side(samples, -1), _one_side(samples, 1)
+
+
+def _one_side(samples: Samples, side: int) -> Estimate:
+    best = Estimate(math.nan, math.inf)
+    row: list[float] = []
+    for k in range(LEVELS):
+        beside = samples.level(k)
+        slope = (beside.up - samples.value if side > 0 else samples.value - beside.down) / beside.step
+        if not math.isfinite(slope):
+            row = []
+            continue
+        rounding = samples.noise(k) / beside.step
+        previous, row = row, [slope]
+        factor = SHRINK
+        for older in previous:
+            row.append((row[-1] * factor - older) / (factor - 1))
+            factor *= SHRINK
+            error = max(abs(row[-1] - row[-2]), abs(row[-1] - older)) + rounding
+            if error < best.error:
+                best = Estimate(row[-1], error)
+    return best
+
+
+class Remainder(NamedTuple):
+    """How |f(x + h) - f(x) - h d| shrinks: with the power `order` of h (inf where there is none), and the error in `d` that
+    it leaves room for. `is_linear`: it goes on shrinking with the first power, so that `d` is wrong by `room`."""
+
+    order: float
+    room: float
+    is_linear: bool = False
+
+
+def remainder(samples: Samples, derivative: float) -> Remainder:
+    """The order at the smallest steps at which the remainder stands out of the rounding errors."""
+    left: list[tuple[float, float, float]] = []  # step, remainder, noise
+    for k in range(LEVELS):
+        beside = samples.level(k)
+        up = abs(beside.up - samples.value - beside.step * derivative)
+        down = abs(beside.down - samples.value + beside.step * derivative)
+        if math.isfinite(up) and math.isfinite(down):
+            noise = samples.noise(k) + samples.eps * abs(beside.step * derivative)
+            left.append((beside.step, max(up, down), noise))
+            if left[-1][1] < CLEAR * noise:
+                break
+    if not left:
+        return Remainder(math.nan, math.inf)
+    room = min((r + noise) / h for h, r, noise in left)
+    clear = [(h, r) for h, r, noise in left if r >= CLEAR * noise and r > 0]
+    if not clear:
+        return Remainder(math.inf, room)
+    orders = [math.log(r / s) / math.log(h / k) for (h, r), (k, s) in pairwise(clear)]
+    is_linear = len(orders) > 1 and all(0.9 < order < 1.1 for order in orders[-2:])
+    while len(orders) > 1 and not is_linear and orders[-1] < 1.7 and orders[-2] > orders[-1]:
+        orders.pop()  # rounding errors that are larger than the last place of the output
+    return Remainder(orders[-1] if orders else math.inf, room, is_linear)

@@ -1,0 +1,103 @@
+"""Kinks: the operations on the way whose derivative jumps at their actual operands, along the direction they are moved in.
+
+An operation is moved a little to the one side and to the other. Where it is smooth, the two slopes come together as the
+step shrinks; at a kink they don't: `abs` at 0, a tie of `max`, a root at 0. A comparison of equals is one, too: it decides
+what `where` takes, or a branch.
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from typing import Any
+
+from ...diagnostics import GradcliError
+from ...engine.backends import CPU, is_inexact, shape_of
+from ...engine.history import Step, compute
+from ...engine.values import show
+from .differences import Estimate, one_sided
+from .path import Conditions
+from .results import Kink
+from .verdicts import Judge
+
+STEP = 2.0**-20  # times the reach of a variable
+SHRINK = 16.0
+JUMP = 1e-4  # of a slope
+
+
+def kinks(judge: Judge, conditions: Conditions) -> list[Kink]:
+    """The kinks of one output along one direction, in execution order; of a place in the program the first."""
+    case, direction = judge.case, judge.direction
+    h = STEP * judge.reach
+    before, after, here = _operands(judge, -h), _operands(judge, h), _operands(judge, 0.0)
+    found: dict[Any, tuple[Step, str]] = {}
+    for step in case.history.steps:
+        if step.body is not None or step.number not in before or step.number not in after:
+            continue
+        operands = here[step.number]
+        tangents = [
+            (b - a) / (2 * h) if is_inexact(o) and type(o) is not list else None
+            for a, b, o in zip(before[step.number], after[step.number], operands, strict=True)
+        ]
+        if step.site.span not in found and _jumps(case.point.kept[0], step, operands, tangents, h):
+            found[step.site.span] = step, _shown(operands)
+    for step, margin, slope in conditions.margins(direction, case.history.comparisons):
+        if _is_even(margin, slope):
+            found.setdefault(step.site.span, (step, "equal operands"))
+    left, right = map(_settled, one_sided(judge.samples))
+    return [
+        Kink(case.output, direction.variable + direction.where, step.site.op.infix or step.site.op.name, step.site.span, operand,
+             left, right)
+        for step, operand in found.values()
+    ]  # fmt: skip
+
+
+def _settled(slope: Estimate) -> float:
+    """A one-sided derivative; an infinity where the slopes don't settle: the function jumps, or has a root."""
+    if math.isfinite(slope.value) and slope.error > 0.1 * abs(slope.value) + 1e-6:
+        return math.copysign(math.inf, slope.value)
+    return slope.value
+
+
+def _operands(judge: Judge, h: float) -> dict[int, list[Any]]:
+    """The operands of every step where the variable has moved by `h`; of those that can be reached."""
+    found: dict[int, list[Any]] = {}
+    with suppress(GradcliError):  # beyond the edge of a domain: what came before it was seen
+        judge.case.replay(judge.direction, h, watch=lambda step, y, operands: found.update({step.number: operands}))
+    return found
+
+
+def _jumps(run: Any, step: Step, operands: list[Any], tangents: list[Any], h: float) -> bool:
+    sizes = []
+    for delta in (h, h / SHRINK):
+        try:
+            y, up, down = (
+                _flat(compute(run, step, [o if t is None else o + by * t for o, t in zip(operands, tangents, strict=True)]))
+                for by in (0.0, delta, -delta)
+            )
+        except GradcliError:
+            return True  # the edge of a domain
+        if not (CPU.xp.isfinite(up).all() and CPU.xp.isfinite(down).all()):
+            return bool(CPU.xp.isfinite(y).all())
+        bend = abs(up - 2 * y + down) / delta
+        slope = float(abs(up - down).max(initial=0.0)) / (2 * delta)
+        noise = 16 * 2.0**-52 * float(abs(y).max(initial=0.0)) / delta
+        sizes.append((bend, slope, noise))
+    (wide, _, _), (narrow, slope, noise) = sizes
+    stays = (narrow > 0.3 * wide) & (narrow > JUMP * slope) & (narrow > noise)
+    return bool(stays.any())
+
+
+def _flat(value: Any) -> Any:
+    xp = CPU.xp
+    parts = value if type(value) is list else [value]
+    return xp.concatenate([xp.ravel(xp.asarray(part, dtype="complex128")).view("float64") for part in parts])
+
+
+def _is_even(margin: Any, slope: Any) -> bool:
+    """Whether a comparison is of equals that don't stay equal."""
+    return bool(CPU.xp.any((CPU.xp.asarray(margin) == 0) & (CPU.xp.asarray(slope) != 0)))
+
+
+def _shown(operands: list[Any]) -> str:
+    return ", ".join(show(v) if not shape_of(v) else f"an array of shape {shape_of(v)}" for v in operands[:3] if is_inexact(v))

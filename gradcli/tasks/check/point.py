@@ -1,0 +1,256 @@
+"""A program at one point: its runs, its gradients, and its outputs as functions of the variables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from ...collector import collector_paused
+from ...engine.backends import CPU, ieee, is_complex, is_inexact, shape_of
+from ...engine.boxes import level_of, lowered, primal
+from ...engine.derivatives import gradients, number_of
+from ...engine.derived import asks_for_nothing
+from ...engine.evaluator import Compiled, compile_program, deep_stack, execute, release
+from ...engine.history import History, ValueTrace
+from ...engine.levels import perturb
+from ...engine.modules import named_variables
+from ...engine.run import Run
+from ...engine.values import leaves, read
+from ...lang import program
+from ..evaluate import Answer, prepare
+from ..evaluation import Options
+
+FEW = 4  # elements that are looked at one by one; of more, random directions are
+DIRECTIONS = 2
+LONG = 1000  # operations
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """As a program runs: deep, without floating-point warnings, the collector paused."""
+    with ExitStack() as stack:
+        for context in (collector_paused(), ieee(), deep_stack()):
+            stack.enter_context(context)
+        yield
+
+
+class Direction(NamedTuple):
+    """A way for one variable to move: a vector of its shape; `where` tells it from the others."""
+
+    variable: str
+    vector: Any
+    where: str
+
+
+class Program:
+    """A program compiled for what a check runs it for."""
+
+    def __init__(self, node: program.Program, options: Options) -> None:
+        self.node, self.options = node, options
+        self.compiled: Compiled = prepare(node, options)
+        self.asks_for_nothing = asks_for_nothing(node)
+
+    @cached_property
+    def keeping(self) -> Compiled:
+        compiled = compile_program(self.options.settings, self.node, keeps_all=True)
+        compiled.once = self.compiled.once
+        return compiled
+
+    def answer(self, run: Run, frame: list[Any], of: Iterable[str] = ()) -> Answer:
+        """What the program answers; about the outputs `of`, if there are any."""
+        options = self.options.with_changes(of=tuple(of)) if of else self.options
+        return Answer(self.node, run, frame, named_variables(run, self.node, frame), options)
+
+
+class Point:
+    """A run of the program, with what it answers, and another that kept every value. Raises GradcliError for a program that
+    fails."""
+
+    def __init__(self, program: Program, inputs: Mapping[str, Any]) -> None:
+        self.program, self.inputs = program, inputs
+        self.run = Run(program.options.settings, inputs)
+        self.frame = execute(program.compiled, self.run)
+        self.answer = program.answer(self.run, self.frame)
+        self.eps = 2.0**-52 if program.options.dtype == "float64" else 2.0**-23
+        self.forms: Any = None  # closed forms, or why there are none
+        self.cases = [Case(self, name) for name in self.answer.targets]
+
+    @cached_property
+    def kept(self) -> tuple[Run, Answer]:
+        """The run whose trace kept every value."""
+        run = Run(self.program.options.settings, self.inputs, keeps_all=True)
+        run.trace = ValueTrace()
+        run.bodies = 1  # functions with a rule of their own keep what their bodies gave
+        frame = execute(self.program.keeping, run)
+        return run, self.program.answer(run, frame, self.answer.targets)
+
+    @property
+    def is_long(self) -> bool:
+        """Whether the program takes so long that it isn't run for each of its variables."""
+        trace = self.kept[0].trace
+        return isinstance(trace, ValueTrace) and trace.work > LONG
+
+    def release(self) -> None:
+        release(self.run, self.frame)
+
+
+class Case:
+    """One output, as a number: that itself, or the sum of its elements with weights that no error hides behind."""
+
+    def __init__(self, point: Point, output: str) -> None:
+        self.point, self.output = point, output
+        self.forms: dict[str, Any] = {}  # those of the gradients, or why there are none
+        self.target = point.answer.targets[output]
+        self.parts = [read(v) for v in leaves(self.target)]
+        xp = CPU.xp
+        random = xp.random.default_rng(len(self.parts))
+        single = len(self.parts) == 1 and not shape_of(primal(self.parts[0]))
+        self.weights = [
+            1.0
+            if single
+            else random.uniform(0.5, 1.5, shape)
+            if (shape := shape_of(primal(p)))
+            else float(random.uniform(0.5, 1.5))
+            for p in self.parts
+        ]
+
+    @cached_property
+    def gradients(self) -> dict[str, Any]:
+        """The gradient by each variable, in reverse mode; none where there is none."""
+        run, answer = self.point.run, self.point.answer
+        names = list(answer.sources)
+        with quiet():
+            seeds = [(p, seed_of(p, w)) for p, w in zip(self.parts, self.weights, strict=True) if type(p) is tuple]
+            found = gradients(run, seeds, list(answer.sources.values()), recorded=False)
+        return {
+            name: g
+            for name, g in zip(names, found, strict=True)
+            if g is not None and not answer.is_replaced(name) and is_inexact(primal(read(answer.sources[name])))
+        }
+
+    def directions(self, variable: str) -> list[Direction]:
+        """The ways in which a variable is moved."""
+        value = primal(read(self.point.answer.sources[variable]))
+        shape, xp = shape_of(value), CPU.xp
+        turns: list[Any] = [1.0, 1j] if is_complex(value) else [1.0]
+        if not shape:
+            return [Direction(variable, turn, "" if len(turns) == 1 else ".re" if turn == 1.0 else ".im") for turn in turns]
+        directions = []
+        if value.size * len(turns) <= FEW:
+            for k in xp.ndindex(*shape):
+                for turn in turns:
+                    vector = xp.zeros(shape, dtype=type(turn))
+                    vector[k] = turn
+                    part = "" if len(turns) == 1 else ".re" if turn == 1.0 else ".im"
+                    directions.append(Direction(variable, vector, f"[{','.join(map(str, k))}]{part}"))
+            return directions
+        random = xp.random.default_rng(value.size)
+        for _ in range(DIRECTIONS if value.size else 0):
+            vector = random.uniform(0.5, 1.5, shape) * random.choice([-1.0, 1.0], shape)
+            if len(turns) == 2:
+                vector = vector + 1j * random.uniform(0.5, 1.5, shape) * random.choice([-1.0, 1.0], shape)
+            directions.append(Direction(variable, vector, " along a random direction"))
+        return directions
+
+    def along(self, direction: Direction, gradient: Any = None) -> tuple[float, float]:
+        """The derivative along a direction as the gradient has it, and the sum of its terms' sizes."""
+        g = self.gradients[direction.variable] if gradient is None else gradient
+        terms = CPU.xp.real(CPU.xp.conj(self.point.run.backend.to_host(g)) * direction.vector)
+        return float(terms.sum()), float(abs(terms).sum())
+
+    def total(self, values: list[Any]) -> Any:
+        """The weighted sum of the output's parts."""
+        total: Any = 0.0
+        for value, weight in zip(values, self.weights, strict=True):
+            term = value * weight
+            total = total + (term.sum() if shape_of(term) else term)
+        return total
+
+    @cached_property
+    def value(self) -> float:
+        return float(self.total([primal(p) for p in self.parts]))
+
+    # ---- the program again ---------------------------------------------------------------------------------------------
+
+    def rerun(self, direction: Direction, h: float) -> float:
+        """The output where the variable has moved by `h` along the direction: another run of the program."""
+        point = self.point
+        source = point.answer.sources[direction.variable]
+        inputs = {**point.inputs, source.name: source.state + h * direction.vector}
+        run = Run(point.program.options.settings, inputs)
+        if point.program.asks_for_nothing:  # nothing needs to be recorded
+            perturb(run, lambda name, state: None, traced=False)
+        frame = execute(point.program.compiled, run)
+        parts = leaves(point.program.answer(run, frame, point.answer.targets).targets[self.output])
+        value = float(self.total([primal(read(p)) for p in parts]))
+        release(run, frame)
+        return value
+
+    def tangent(self, vectors: Mapping[str, Any]) -> float:
+        """The derivative where variables move along these vectors, in forward mode."""
+        point = self.point
+        by_name = {point.answer.sources[variable].name: vector for variable, vector in vectors.items()}
+        run = Run(point.program.options.settings, point.inputs)
+
+        def direction(name: str, state: Any) -> Any:
+            if name not in by_name:
+                return None
+            vector = by_name[name]
+            if shape_of(state):
+                return run.backend.xp.asarray(vector).astype(state.dtype)
+            return type(state)(vector)
+
+        perturb(run, direction, not point.program.asks_for_nothing)
+        frame = execute(point.program.compiled, run)
+        total = 0.0
+        for part, weight in zip(
+            leaves(point.program.answer(run, frame, point.answer.targets).targets[self.output]), self.weights, strict=True
+        ):
+            value = read(part)
+            if run.trace.level:
+                value = lowered(value, run.trace.level)
+            if level_of(value) == run.direction_level:
+                term = primal(value.tangent) * weight
+                total += float(term.sum() if shape_of(term) else term)
+        release(run, frame)
+        return total
+
+    # ---- its history again ---------------------------------------------------------------------------------------------
+
+    @cached_property
+    def history(self) -> History:
+        """The output as a function of all variables, along the path that was taken."""
+        run, answer = self.point.kept
+        traced = [v for v in map(read, leaves(answer.targets[self.output])) if type(v) is tuple]
+        sources = {n for s in answer.sources.values() if (n := number_of(s)) is not None}
+        return History(run, traced, sources)
+
+    def carried(self, direction: Direction) -> float:
+        """The derivative along a direction, in forward mode along that path."""
+        _, answer = self.point.kept
+        source = answer.sources[direction.variable]
+        number, state = number_of(source), primal(read(source))
+        assert number is not None
+        vector = CPU.xp.asarray(direction.vector).astype(state.dtype) if shape_of(state) else type(state)(direction.vector)
+        tangents = iter(self.history.tangents({number: vector}))
+        parts = [next(tangents) if type(read(v)) is tuple else None for v in leaves(answer.targets[self.output])]
+        return float(sum(CPU.xp.sum(t * w) for t, w in zip(parts, self.weights, strict=True) if t is not None))
+
+    def replay(self, direction: Direction, h: Any, disturb: Any = None, watch: Any = None) -> Any:
+        """The output along that path, where the variable has moved by `h`, which may be complex, along the direction."""
+        _, answer = self.point.kept
+        number = number_of(answer.sources[direction.variable])
+        assert number is not None
+        values = iter(self.history.values({number: h * direction.vector}, disturb, watch))
+        parts = [next(values) if type(read(v)) is tuple else primal(read(v)) for v in leaves(answer.targets[self.output])]
+        return self.total(parts)
+
+
+def seed_of(value: Any, weight: Any) -> Any:
+    """A weight of a value as its cotangent: of its dtype."""
+    inner = primal(value)
+    if shape_of(inner):
+        return CPU.xp.asarray(weight).astype(inner.dtype)
+    return weight if type(inner) is float else type(inner)(weight)

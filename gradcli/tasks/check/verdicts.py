@@ -1,0 +1,225 @@
+"""What each method says of each derivative: its answer, next to the one of reverse mode, and a verdict.
+
+A verdict here is of the numbers alone. Whether a distance is a wrong rule, a kink or an ill-conditioned function, `checking`
+finds out afterwards.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from ...diagnostics import GradcliError
+from ...engine.backends import CPU, is_complex, shape_of
+from ...engine.boxes import primal
+from ...engine.continuation import NotAnalyticError
+from ...engine.history import rounding
+from ...engine.values import Variable, read
+from . import closed_form
+from .closed_form import SkippedError
+from .differences import RELIABLE, Estimate, Samples, extrapolated, remainder
+from .point import Case, Direction, quiet
+from .results import AGREE, DISAGREE, INCONCLUSIVE, SKIPPED, CheckOptions, Finding
+
+TINY_STEP = 1e-30  # of the complex step, which has no difference to lose digits in
+CLOSE = 1e-11  # of what is added up to a derivative: a distance that two right answers may have
+SMALL = 1e-7  # of a natural derivative: what is none
+SAFETY = 10.0  # times an estimated error
+REPEATS = 5  # evaluations with other rounding errors
+FIRST_STEP = 0.05
+
+
+class Judge:
+    """The methods on one output and one direction; what they share is computed once."""
+
+    def __init__(self, case: Case, direction: Direction, options: CheckOptions) -> None:
+        self.case, self.direction, self.options = case, direction, options
+        self.ours, self.size = case.along(direction)
+        self._samples: Samples | None = None
+        self.on_trace = False  # whether differences are taken along the trace
+
+    def finding(self, method: str) -> Finding:
+        """What a method says."""
+        case = self.case
+        found = Finding(case.output, self.direction.variable, method, AGREE, where=self.direction.where, ours=self.ours)
+        if not math.isfinite(self.ours):
+            found.verdict, found.reason = INCONCLUSIVE, f"the derivative is {'infinite' if math.isinf(self.ours) else 'nan'}"
+            found.theirs = math.nan
+            return found
+        try:
+            with quiet():
+                self.apply(method, found)
+        except SkippedError as reason:
+            found.verdict, found.reason, found.theirs = SKIPPED, str(reason), math.nan
+        except NotAnalyticError as error:
+            found.verdict, found.theirs = SKIPPED, math.nan
+            found.reason = f"`{error.site.op.name}` isn't analytic, or takes no complex numbers (line {error.site.span.line})"
+        except GradcliError as error:
+            found.verdict, found.theirs = INCONCLUSIVE, math.nan
+            found.reason = f"the program can't be run there: {error.diagnostics[0].message}"
+        return found
+
+    def apply(self, method: str, found: Finding) -> None:
+        """Asks the method."""
+        _METHODS[method](self, found)
+
+    # ---- comparing ---------------------------------------------------------------------------------------------------
+
+    def compare(self, found: Finding, estimate: Estimate, scale: float) -> None:
+        """The verdict on an estimate; `scale` is the size of what goes into the derivative."""
+        found.theirs, found.error = estimate
+        found.ulps = distance(self.ours, estimate.value, self.case.point.eps)
+        if not math.isfinite(estimate.value):
+            found.verdict, found.reason = INCONCLUSIVE, "the function isn't finite there"
+            return
+        gap = abs(self.ours - estimate.value)
+        given = (self.options.rtol or 0.0) * max(abs(self.ours), abs(estimate.value)) + (self.options.atol or 0.0)
+        tolerance = max(SAFETY * estimate.error + self.floor(scale), given)
+        if estimate.error and tolerance > max(RELIABLE * max(scale, abs(estimate.value)), SMALL * self.natural, given):
+            found.verdict = INCONCLUSIVE
+            found.reason = f"the noise floor: its error is about {estimate.error:.1g}"
+        elif gap > tolerance:
+            found.verdict, found.reason = DISAGREE, ""
+
+    def floor(self, scale: float) -> float:
+        eps = self.case.point.eps
+        return CLOSE * (eps / 2.0**-52) * scale + 64 * eps * abs(self.case.value) / self.reach + 1e-300
+
+    @property
+    def natural(self) -> float:
+        """A derivative of the size that the output, the variable and the slopes nearby suggest: below a small part of it,
+        zero is zero."""
+        nearby = self._samples.slope() if self._samples is not None else 0.0
+        return max(abs(self.case.value) / self.reach, nearby)
+
+    @property
+    def reach(self) -> float:
+        """How far a variable can sensibly be moved along the direction: the size of its values, 1 for zeros."""
+        value = primal(read(self.case.point.answer.sources[self.direction.variable]))
+        moved = abs(value)[self.direction.vector != 0] if shape_of(value) else abs(value)
+        largest = float(moved.max()) if shape_of(moved) else float(moved)
+        return largest if largest > 0 and math.isfinite(largest) else 1.0
+
+    @property
+    def samples(self) -> Samples:
+        if self._samples is None:
+            function = self._along_the_trace if self.on_trace else self._of_the_program
+            first = FIRST_STEP * max(self.reach, 1e-2)
+            first = float(CPU.xp.float32(first)) if self.case.point.eps > 1e-10 else first
+            self._samples = Samples(function, self.case.value, first, self.case.point.eps)
+        return self._samples
+
+    def _of_the_program(self, h: float) -> float:
+        try:
+            return self.case.rerun(self.direction, h)
+        except GradcliError:
+            return math.nan
+
+    def _along_the_trace(self, h: float) -> float:
+        try:
+            return float(self.case.replay(self.direction, h))
+        except GradcliError:
+            return math.nan
+
+    def use_trace(self) -> None:
+        """From now on differences are taken along the trace, with what gradients don't flow through as it was."""
+        self.on_trace, self._samples = True, None
+
+
+# ---- methods ---------------------------------------------------------------------------------------------------------
+
+
+def _forward(judge: Judge, found: Finding) -> None:
+    source = judge.case.point.answer.sources[judge.direction.variable]
+    if type(source) is not Variable or source.kind != "var":
+        raise SkippedError(f"`{judge.direction.variable}` is no variable, and forward mode starts at variables")
+    case, direction = judge.case, judge.direction
+    try:
+        if case.point.is_long:
+            estimate = case.carried(direction)
+        else:
+            estimate = case.tangent({direction.variable: direction.vector})
+    except GradcliError as error:
+        raise SkippedError(f"{error.diagnostics[0].message}") from None
+    judge.compare(found, Estimate(estimate, 0.0), max(judge.size, abs(estimate)))
+
+
+def _complex(judge: Judge, found: Finding) -> None:
+    case = judge.case
+    if case.point.program.options.dtype != "float64":
+        raise SkippedError("the complex step needs float64")
+    source = primal(read(case.point.answer.sources[judge.direction.variable]))
+    if is_complex(source):
+        raise SkippedError(f"`{judge.direction.variable}` is complex")
+    if case.history.complex is not None:
+        raise SkippedError(f"the program computes with complex numbers (line {case.history.complex.span.line})")
+    value = case.replay(judge.direction, TINY_STEP * 1j)
+    slope = _imaginary(value) / TINY_STEP
+    scale = max(judge.size, abs(slope))
+    error = 0.0
+    if abs(slope - judge.ours) > judge.floor(scale):
+        error = wobble(judge)
+    judge.compare(found, Estimate(slope, error), scale)
+
+
+def wobble(judge: Judge) -> float:
+    """How far other rounding errors take the complex step: how well a derivative can be known."""
+    first = _imaginary(judge.case.replay(judge.direction, TINY_STEP * 1j)) / TINY_STEP
+    others = [
+        _imaginary(judge.case.replay(judge.direction, TINY_STEP * 1j, rounding(seed))) / TINY_STEP for seed in range(REPEATS)
+    ]
+    return max(abs(other - first) for other in others)
+
+
+def _imaginary(value: object) -> float:
+    return float(CPU.xp.imag(value))
+
+
+def _differences(judge: Judge, found: Finding) -> None:
+    estimate = extrapolated(judge.samples)
+    judge.compare(found, estimate, max(judge.size, abs(estimate.value)) if math.isfinite(estimate.value) else judge.size)
+
+
+def _taylor(judge: Judge, found: Finding) -> None:
+    order, room, is_linear = remainder(judge.samples, judge.ours)
+    found.theirs, found.error = order, room
+    if 1.7 < order < 2.3:
+        room *= max(abs(2.0 - order), 0.03)  # the rest of it is of second order
+    enough = max(3 * RELIABLE * judge.size, SMALL * judge.natural, 1e-300)
+    if is_linear and room > max(SMALL * judge.natural, (judge.options.rtol or 0.0) * judge.size, judge.options.atol or 0.0):
+        found.verdict, found.reason = DISAGREE, ""
+    elif math.isnan(order) or room > enough:
+        found.verdict, found.reason = INCONCLUSIVE, "the noise floor: no order can be told"
+    elif order < 1.7:
+        found.verdict, found.reason = INCONCLUSIVE, "the order is neither 1 nor 2: the function isn't twice differentiable there"
+
+
+def _sympy(judge: Judge, found: Finding) -> None:
+    slope = closed_form.slope(judge.case, judge.direction)
+    scale = max(judge.size, abs(slope))
+    error = 0.0
+    if abs(slope - judge.ours) > judge.floor(scale):
+        try:
+            error = wobble(judge)
+        except (NotAnalyticError, SkippedError, GradcliError):
+            error = 0.0  # then nothing is known of rounding errors
+    judge.compare(found, Estimate(slope, error), scale)
+
+
+_METHODS: dict[str, Callable[[Judge, Finding], None]] = {
+    "forward": _forward,
+    "complex": _complex,
+    "differences": _differences,
+    "taylor": _taylor,
+    "sympy": _sympy,
+}
+
+
+def distance(a: float, b: float, eps: float = 2.0**-52) -> float:
+    """How many units in the last place of the larger one two numbers are apart."""
+    if a == b:
+        return 0.0
+    if not (math.isfinite(a) and math.isfinite(b)):
+        return math.inf
+    unit = math.ulp(max(abs(a), abs(b))) * (eps / 2.0**-52)
+    return abs(a - b) / unit

@@ -1,0 +1,146 @@
+"""`--debug-nan`: the first operation, forwards or on the way back, that makes a nan or an infinity which an answer has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..collector import collector_paused
+from ..diagnostics import Diagnostic, GradcliError
+from ..engine.ancestry import Ancestry
+from ..engine.backends import count, ieee, shape_of
+from ..engine.blame import blame, blame_gradient, blame_plain
+from ..engine.boxes import primal
+from ..engine.derivatives import gradients, ones_like, verify_target
+from ..engine.evaluator import compile_program, deep_stack, execute, release
+from ..engine.jacobians import unit
+from ..engine.nonfinite import Maker, is_finite
+from ..engine.reasons import Reason, number_on
+from ..engine.run import Run
+from ..engine.values import leaves, read
+from ..engine.walks import walk
+from ..lang import program
+from .chains import names_of
+from .evaluation import Evaluation, Options
+from .rewritings import advice
+from .second_runs import keeping_run
+
+if TYPE_CHECKING:
+    from .evaluate import Answer
+
+Found = tuple[Reason, Maker]
+
+
+def find_nonfinite(
+    node: program.Program, inputs: Mapping[str, Any], options: Options, answer: Answer, evaluation: Evaluation
+) -> list[Diagnostic]:
+    """E324 with the operation at fault, where anything in the evaluation isn't finite; nothing otherwise.
+
+    The program runs a second time, with a trace that keeps everything.
+    """
+    with ieee():
+        reached = list(_reached(evaluation))
+    if not reached:
+        return []
+    run = keeping_run(inputs, options)
+    frame: list[Any] = []
+    try:
+        frame = execute(compile_program(run.settings, node, keeps_all=True), run)
+        with collector_paused(), ieee(), deep_stack():
+            return [_Search(run, answer.again(run, frame), evaluation).diagnostic(reached)]
+    except GradcliError as error:
+        return error.diagnostics
+    finally:
+        release(run, frame)
+
+
+def _reached(evaluation: Evaluation) -> Iterator[str]:
+    """What isn't finite, in words."""
+    yield from (f"`{name}`" for name, value in evaluation.outputs.items() if not _all_finite(value))
+    for sign, table in (("∂", evaluation.gradients), ("∂", evaluation.jacobians), ("∂²", evaluation.hessians)):
+        for of, row in table.items():
+            yield from (f"{sign}{of}/∂{by}{'²' if sign == '∂²' else ''}" for by, value in row.items() if not _all_finite(value))
+
+
+def _all_finite(value: Any) -> bool:
+    if isinstance(value, list | dict):
+        return all(map(_all_finite, value.values() if isinstance(value, dict) else value))
+    return is_finite(value)
+
+
+class _Search:
+    def __init__(self, run: Run, answer: Answer, evaluation: Evaluation) -> None:
+        self.run, self.answer, self.evaluation = run, answer, evaluation
+        self.ancestry = Ancestry(run.trace)  # type: ignore[arg-type]
+
+    def diagnostic(self, reached: list[str]) -> Diagnostic:
+        what = ", ".join(dict.fromkeys(reached[:4])) + (f" and {len(reached) - 4} more" if len(reached) > 4 else "")
+        found = min(self._found(), key=_when, default=None)
+        if found is None:
+            return Diagnostic(
+                "E324", f"{what}: nan or infinite, and no operation made it", help="look for a literal `nan` or `inf`"
+            )
+        reason, made = found
+        help = advice(self.run, self.ancestry, made.record, reason, names_of(self.answer.node))
+        message = f"{reason.text}, which reaches {what}"
+        return Diagnostic("E324", message, reason.span, "", help, reason.code, reason.calls)
+
+    def _found(self) -> Iterator[Found]:
+        """What made the outputs that aren't finite, and the derivatives."""
+        values = [read(v) for value in self.answer.outputs.values() for v in leaves(value)]
+        yield from self._made(values)
+        for of, target in self.answer.targets.items():
+            for by, source in self.answer.sources.items():
+                table = self.evaluation
+                rows = [kind.get(of, {}).get(by) for kind in (table.gradients, table.jacobians, table.hessians)]
+                if rows[0] is not None and not _all_finite(rows[0]):
+                    yield from self._on_the_way_back([(t, ones_like(self.run, t)) for t in self._traced(target)], source)
+                if rows[1] is not None and not _all_finite(rows[1]):
+                    yield from self._in_rows(target, source)
+                if rows[2] is not None and not _all_finite(rows[2]):
+                    yield from self._in_second(target, source)
+
+    def _traced(self, target: Any) -> list[Any]:
+        return verify_target(self.run, target, None)
+
+    def _made(self, values: list[Any]) -> Iterator[Found]:
+        numbers = [v[1] for v in values if type(v) is tuple and not is_finite(primal(v))]
+        found = blame(self.run, self.ancestry, numbers) if numbers else None
+        if found is not None:
+            yield found
+        for value in values:
+            plain = None if type(value) is tuple or _all_finite(value) else blame_plain(self.run, self.ancestry, value)
+            if plain is not None:
+                yield plain
+
+    def _on_the_way_back(self, seeds: list[Any], source: Any) -> Iterator[Found]:
+        number = number_on(source)
+        walked = None if number is None else walk(self.run, seeds, {number}, self.run.trace.main)
+        if number is None or walked is None or is_finite(walked.found.get(number, 0.0)):
+            return
+        found = blame_gradient(self.run, self.ancestry, walked, number)
+        if found is not None:
+            yield found
+
+    def _in_rows(self, target: Any, source: Any) -> Iterator[Found]:
+        """In a Jacobian: the first of its rows that has something to show."""
+        for value in self._traced(target):
+            for k in range(count(shape_of(primal(value)))):
+                found = next(self._on_the_way_back([(value, unit(self.run, primal(value), k))], source), None)
+                if found is not None:
+                    yield found
+                    return
+
+    def _in_second(self, target: Any, source: Any) -> Iterator[Found]:
+        """In a Hessian: on the way to the gradient, or back from there."""
+        seeds = [(t, ones_like(self.run, t)) for t in self._traced(target)]
+        first = [g for g in gradients(self.run, seeds, [source], recorded=True) if type(g) is tuple]
+        self.ancestry = Ancestry(self.run.trace)  # type: ignore[arg-type]
+        yield from self._made(first)
+        yield from self._on_the_way_back([(g, ones_like(self.run, g)) for g in first], source)
+
+
+def _when(found: Found) -> tuple[int, int]:
+    """Forwards comes first, in the order of the run; then the way back, in that of the sweep."""
+    reason, made = found
+    return (0, made.number) if reason.code.startswith("nonfinite") else (1, -made.number)

@@ -1,0 +1,81 @@
+"""Second runs: the program once more, muted, with a trace that keeps everything, to say why a gradient is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from ..collector import collector_paused
+from ..diagnostics import Diagnostic, GradcliError
+from ..engine import reasons
+from ..engine.backends import ieee
+from ..engine.evaluator import compile_program, deep_stack, execute
+from ..engine.run import Run
+from ..engine.values import Variable
+from ..lang import program
+from .evaluation import Options
+
+if TYPE_CHECKING:
+    from .evaluate import Answer
+
+EXPLAIN_STEPS = 200_000  # statements that a second run may take which nobody asked for
+
+
+def keeping_run(inputs: Mapping[str, Any], options: Options) -> Run:
+    """A run that keeps everything."""
+    return Run(options.settings, inputs, keeps_all=True)
+
+
+def _short_run(inputs: Mapping[str, Any], options: Options) -> Run:
+    """The same within a budget of steps, for what nobody asked for."""
+    budget = min(EXPLAIN_STEPS, options.max_steps or EXPLAIN_STEPS)
+    return Run(options.with_changes(max_steps=budget).settings, inputs, keeps_all=True)
+
+
+def with_reason(node: program.Program, inputs: Mapping[str, Any], options: Options, failed: list[Diagnostic]) -> list[Diagnostic]:
+    """The errors of a run; for a head of `backward` without a history, a second run says what cut it."""
+    if failed[0].code != "E325":
+        return failed
+    run = _short_run(inputs, options)
+    try:
+        execute(compile_program(run.settings, node, keeps_all=True), run)
+    except GradcliError as error:
+        again = error.diagnostics[0]
+        if again.reason and (again.code, again.span) == (failed[0].code, failed[0].span):
+            return error.diagnostics
+    return failed
+
+
+def explain(
+    node: program.Program, inputs: Mapping[str, Any], options: Options, answer: Answer, in_program: bool
+) -> list[Diagnostic]:
+    """The reasons of missing gradients, from a second run that keeps everything."""
+    run = _short_run(inputs, options)
+    try:
+        frame = execute(compile_program(run.settings, node, keeps_all=True), run)
+        with collector_paused(), ieee(), deep_stack():
+            again = answer.again(run, frame)
+            return _reasons(node, run, answer, again, in_program)
+    except GradcliError:
+        unsaid = "the program is too long to say why"
+        pairs = [f"no gradient of `{of}` with respect to `{by}`" for of, by in answer.missing]
+        return [Diagnostic("W201", message, help=unsaid, reason="unknown") for message in pairs]
+
+
+def _reasons(node: program.Program, run: Run, answer: Answer, again: Answer, in_program: bool) -> list[Diagnostic]:
+    """A warning for each gradient that is missing in `answer`, from the values of the second run in `again`."""
+    found: list[Diagnostic] = []
+    why = reasons.Reasons(run, node)
+    for asked in chain.from_iterable(run.unconnected.values()) if in_program else []:
+        name = asked.source.name if type(asked.source) is Variable else ""
+        found.append(why.explain(asked.target, "", asked.source, name, asked.span, asked.window))
+    for of, by in answer.missing:
+        target, source = again.targets.get(of), again.sources[by]
+        if again.is_replaced(by):
+            reason = reasons.replaced(run, by)
+            message = f"no gradient of `{of}` with respect to `{by}`: {reason.text}"
+            found.append(Diagnostic("W203", message, reason.span, "", reason.help, reason.code))
+        else:
+            found.append(why.explain(target, of, source, by, None, run.trace.main))
+    return list(dict.fromkeys(found))

@@ -1,0 +1,262 @@
+"""`why`: what a gradient is made of, or why there is none, in terms of the source.
+
+The program runs once with a trace that keeps everything. Values are followed there, not names: through functions, modules,
+containers and loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import cached_property
+from itertools import chain
+from typing import Any, NamedTuple
+
+from ..collector import collector_paused
+from ..diagnostics import GradcliError, Span
+from ..engine import reasons
+from ..engine.ancestry import Way
+from ..engine.backends import ieee, shape_of
+from ..engine.blame import blame_gradient, blame_value
+from ..engine.boxes import primal
+from ..engine.derivatives import differentiable, ones_like, verify_target
+from ..engine.elements import dependents
+from ..engine.evaluator import compile_program, deep_stack, execute, release
+from ..engine.modules import named_variables
+from ..engine.nonfinite import Maker, is_finite
+from ..engine.reasons import Reason, Reasons, number_on
+from ..engine.run import Run, Unconnected
+from ..engine.unregistered import UnregisteredError
+from ..engine.values import Variable, leaves, plain, read
+from ..engine.walks import Walk, size_of, walk
+from ..engine.windows import Window
+from ..engine.zeros import cancelled, zero_reason
+from ..lang import program
+from .chains import Chains, names_of
+from .evaluate import host, verify_inputs, verify_used
+from .evaluation import Options
+from .explanations import Answer, Explanation, Step
+from .parts import Part, Question
+from .rewritings import advice
+from .second_runs import keeping_run
+
+
+def explain(node: program.Program, inputs: Mapping[str, Any], options: Options, steps: int = 20) -> Answer:
+    """Explains the gradient of each target by each source that `options` name, or else of every output by every trainable
+    variable, and those that the program itself asked for in vain; chains of more than `steps` are shortened.
+
+    A run-time error is a diagnostic of the answer. Raises GradcliError for inputs and names that the program doesn't have.
+    """
+    verify_inputs(node, inputs, options.ignore_extra)
+    answer = Answer(node.source.name)
+    run = keeping_run(inputs, options)
+    frame: list[Any] = []
+    try:
+        frame = execute(compile_program(run.settings, node, keeps_all=True), run)
+        if not options.ignore_extra:
+            verify_used(node, run, named_variables(run, node, frame))
+        with collector_paused(), ieee(), deep_stack():
+            answer.explanations = list(_Why(run, Question(node, run, frame, options), steps).explanations())
+    except GradcliError as error:
+        if all(d.code.startswith("E0") for d in error.diagnostics):
+            raise
+        answer.diagnostics += error.diagnostics
+    release(run, frame)
+    return answer
+
+
+class Verdict(NamedTuple):
+    """What there is to say of the gradient by the source `number`: its status, why, and the record at fault."""
+
+    number: int
+    status: str
+    reason: Reason | None = None
+    at: int | None = None
+
+
+class _Why:
+    """The explanations of one run."""
+
+    def __init__(self, run: Run, asked: Question, steps: int) -> None:
+        self.run, self.asked = run, asked
+        self.reasons = Reasons(run, asked.answer.node)
+        self.ancestry = self.reasons.ancestry
+        self.chains = Chains(run, self.ancestry, asked.answer.node, steps)
+
+    @cached_property
+    def names(self) -> dict[Span, Span]:
+        return names_of(self.asked.answer.node)
+
+    def explanations(self) -> Iterator[Explanation]:
+        told = [e for e in map(self._request, chain.from_iterable(self.run.unconnected.values())) if e is not None]
+        yield from told
+        for target in self.asked.targets:
+            if target.value is not None or not told:  # else it is what the program asked for in vain
+                yield from self._of(target)
+
+    def _request(self, request: Unconnected) -> Explanation | None:
+        """A gradient that the program asked for in vain, where it is of what was asked about."""
+        asked, source = self.asked, request.source
+        number = number_on(source)
+        names = [s.name for s in asked.sources if s.value is source or (number is not None and number_on(s.value) == number)]
+        if asked.options.wrt and not names:
+            return None
+        if asked.options.of and all(target.value is not None for target in asked.targets):
+            targets = {number_on(v) for target in asked.targets for v in leaves(target.value)}
+            if not any(number_on(v) in targets for v in leaves(request.target)):
+                return None
+        name = source.name if type(source) is Variable else next(iter(names), "")
+        reason = self.reasons.find(request.target, source, name, request.window)
+        return replace(self._unconnected(Part("", request.target), Part(name, source), reason), asked=request.span)
+
+    def _of(self, target: Part) -> Iterator[Explanation]:
+        """The explanations of one target, by all sources; single elements are asked about by themselves."""
+        seeds = [(t, self._seed(t, target.place)) for t in verify_target(self.run, target.value, None)]
+        sources = list(self._sources())
+        whole = [s for s in sources if s.place is None]
+        try:
+            yield from self._by(target, seeds, whole, None) if whole else ()
+            for source in sources:
+                if source.place is not None:
+                    yield from self._by(target, seeds, [source], self._masks(target, source))
+        except UnregisteredError as error:
+            yield from self._opaque(target, sources, error)
+
+    def _seed(self, value: Any, place: tuple[int, ...] | None) -> Any:
+        seed = ones_like(self.run, value)
+        if place is not None:
+            seed[...] = 0.0
+            seed[place] = 1.0
+        return seed
+
+    def _sources(self) -> Iterator[Part]:
+        """The sources. Of a variable that was replaced by a plain value, the variable is one; the value that has its name now
+        is another only where it was asked for by that name."""
+        replaced = self.run.replaced
+        for source in self.asked.sources:
+            if source.name in replaced:
+                yield Part(source.name, replaced[source.name][0])
+            if source.name not in replaced or (self.asked.options.wrt and number_on(source.value) is not None):
+                yield source
+
+    def _by(self, target: Part, seeds: list[Any], sources: list[Part], masks: dict[int, Any] | None) -> Iterator[Explanation]:
+        """The explanations of a target by sources that one walk can come to."""
+        run, window = self.run, self.run.trace.main
+        by = {n: source for source in sources if (n := number_on(source.value)) is not None}
+        walked = self._walk(seeds, set(by), window, (), masks)
+        found = {
+            n: self._judged(walked[n], n, source.place)
+            for n, source in by.items()
+            if n in walked and n in walked[n].found and differentiable(source.value)
+        }
+        chains = {n: self.chains.picked(self.chains.numbers(walked[n], n), verdict.at) for n, verdict in found.items()}
+        shown = {link.number for chain in chains.values() for link in chain}
+        details = self._walk(seeds, set(found), window, shown, masks) if shown else {}
+        for source in sources:
+            number = number_on(source.value)
+            if source.name in run.replaced and source.value is run.replaced[source.name][0]:
+                yield self._unconnected(target, source, reasons.replaced(run, source.name))
+            elif number is None or number not in found:
+                yield self._unconnected(target, source, self.reasons.find(target.value, source.value, source.name, window))
+            else:
+                steps = self.chains.connected(details[number], source.value, source.name, chains[number], found[number].at)
+                yield self._connected(target, source, found[number], steps, walked[number], details[number])
+
+    def _masks(self, target: Part, source: Part) -> dict[int, Any]:
+        """What depends on one element of a source."""
+        number = number_on(source.value)
+        if number is None:
+            return {}
+        mask = self.run.backend.xp.zeros(shape_of(primal(read(source.value))), bool)
+        mask[source.place] = True
+        return dependents(self.run, self.ancestry, number, mask, self._way_to(target).linked)
+
+    def _way_to(self, target: Part) -> Way:
+        return self.ancestry.way_to(n for n in map(number_on, map(read, leaves(target.value))) if n is not None)
+
+    def _walk(
+        self, seeds: list[Any], wanted: set[int], window: Window, asked: Iterable[int], masks: dict[int, Any] | None
+    ) -> dict[int, Walk]:
+        """By source the walk that came to it."""
+        late = wanted & window.late.keys()
+        found: dict[int, Walk] = {}
+        for part in ([wanted - late] if wanted - late else []) + [{n} for n in late]:
+            walked = walk(self.run, seeds, part, window, asked, masks)
+            if walked is not None:
+                found.update(dict.fromkeys(part, walked))
+        return found
+
+    def _opaque(self, target: Part, sources: list[Part], error: UnregisteredError) -> Iterator[Explanation]:
+        """The explanations of a target that a function without a gradient leads to."""
+        (told,) = error.diagnostics
+        reason = Reason("opaque", told.message, told.span, told.help, told.calls)
+        linked = self._way_to(target).linked
+        for source in sources:
+            through = number_on(source.value) in linked
+            found = reason if through else self.reasons.find(target.value, source.value, source.name, self.run.trace.main)
+            yield self._unconnected(target, source, found)
+
+    def _unconnected(self, target: Part, source: Part, reason: Reason) -> Explanation:
+        steps, length = self.chains.broken(target.value, source.value, source.name, reason.span)
+        origin = self.chains.origin(source.value, source.name)
+        return Explanation(
+            target.name, source.name, "none", None, reason.code, reason.text, reason.span or origin, reason.help, reason.calls,
+            origin, steps, length, summed=_is_summed(target),
+        )  # fmt: skip
+
+    def _connected(
+        self, target: Part, source: Part, verdict: Verdict, steps: tuple[Step, ...], walked: Walk, details: Walk
+    ) -> Explanation:
+        """An explanation of a gradient that there is; of the two walks the second has the details of what is shown."""
+        told = verdict.reason or Reason("", "", None, "")
+        number = verdict.number
+        gradient = host(self.run.backend.to_host, plain(walked.found[number]))
+        return Explanation(
+            target.name, source.name, verdict.status, gradient if source.place is None else gradient[source.place].item(),
+            told.code, told.text, told.span, told.help, told.calls, self.chains.origin(source.value, source.name), steps,
+            len(self.chains.numbers(walked, number)) - 1, len(details.edges.get(number, ())), summed=_is_summed(target),
+        )  # fmt: skip
+
+    def _judged(self, walked: Walk, number: int, place: tuple[int, ...] | None) -> Verdict:
+        """What there is to say of a gradient, or of one of its elements."""
+        g = walked.found[number] if place is None else walked.found[number][place]
+        size = size_of(g)
+        if not is_finite(g):
+            found = blame_gradient(self.run, self.ancestry, walked, number)
+            status = "nan" if size != size else "inf"
+            return Verdict(number, status) if found is None else self._rewritten(number, status, *found)
+        if size != 0:
+            return Verdict(number, "connected")
+        if place is not None and number not in walked.onward and number in self.ancestry.first_use:
+            where = self.ancestry.first_use[number]
+            return Verdict(number, "zero", Reason("not_chosen", "other elements are taken here", where, ""))
+        return self._zero(walked, number)
+
+    def _zero(self, walked: Walk, number: int) -> Verdict:
+        """Where a gradient became zero: the first operation that has a cotangent and gives nothing, or what cancels."""
+        at = number
+        while at in walked.onward:
+            edge = walked.onward[at]
+            record = self.ancestry.record(edge.record)
+            if edge.share != 0:
+                return Verdict(number, "zero", cancelled(record.site.span), edge.record)
+            if edge.cotangent != 0:
+                found = blame_value(self.run, self.ancestry, record)
+                if found is not None:
+                    return self._rewritten(number, "zero", *found)
+                mask = None if walked.masks is None else walked.masks.get(at)
+                return Verdict(number, "zero", zero_reason(self.run, record, at, edge, mask), edge.record)
+            at = edge.record
+        span = self.ancestry.record(at).site.span if at >= 0 else None
+        return Verdict(number, "zero", Reason("not_chosen", "other elements of the target depend on it, not this one", span, ""))
+
+    def _rewritten(self, number: int, status: str, reason: Reason, made: Maker) -> Verdict:
+        """What an operation did, with a better formula for the fix, where there is one."""
+        help = advice(self.run, self.ancestry, made.record, reason, self.names)
+        return Verdict(number, status, reason._replace(help=help), made.number)
+
+
+def _is_summed(target: Part) -> bool:
+    """Whether the gradient of a target is that of the sum of its elements."""
+    values = [primal(read(v)) for v in leaves(target.value)]
+    return target.place is None and (len(values) != 1 or shape_of(values[0]) != ())

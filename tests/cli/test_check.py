@@ -1,0 +1,89 @@
+"""`gradcli check`: exit codes, streams, options."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gradcli.cli import run
+
+WRONG = "fn f(x) { return x**2 } backward (dy) { return 3 * x * dy }; var x = 2.0; y = f(x)"
+QUICK = ["--methods", "complex,differences"]
+
+
+def test_it_ends_with_one_line_of_counts(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "-e", "var x = 2.0; y = x**3", *QUICK]) == 0
+    out, err = capsys.readouterr()
+    assert out.splitlines()[-1] == "2 passed, 0 failed, 0 skipped"
+    assert err == ""
+
+
+def test_a_wrong_gradient_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "-e", WRONG, *QUICK]) == 1
+    assert capsys.readouterr().out.splitlines()[-1] == "0 passed, 2 failed, 0 skipped"
+
+
+def test_a_wrong_program_is_told_on_standard_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "broken.tg"
+    path.write_text("var x = ")
+    assert run(["check", str(path)]) == 3
+    out, err = capsys.readouterr()
+    assert "broken.tg:1:" in err
+    assert out.splitlines()[-1] == "0 passed, 1 failed, 0 skipped"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["-e", "x**2", "--methods", "complexx", "--set", "x=1"], 2, "did you mean `complex`?"),
+        (["-e", "x**2"], 2, "`x` has no value"),
+        (["-e", "var x = 1.0; y = x", "--set", "z=1"], 2, "declares no `z`"),
+        (["nowhere.tg"], 2, "cannot read"),
+        (["-e", "var x = 1.0; while true { x = x + 1 }", "--max-steps", "1000"], 4, "1000 steps"),
+        (["-e", "var x = 1.0; y = x", "--against", "nowhere.json"], 2, "nowhere.json"),
+        ([], 2, "no program"),
+    ],
+)
+def test_what_is_wrong_outside(arguments: list[str], code: int, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", *arguments]) == code
+    assert said in capsys.readouterr().err
+
+
+def test_a_format_for_machines_says_the_counts_elsewhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "r.json"
+    assert run(["check", "-e", WRONG, *QUICK, "--format", "json", "-o", str(path)]) == 1
+    assert json.loads(path.read_text())["failed"] == 2
+    assert capsys.readouterr() == ("", "0 passed, 2 failed, 0 skipped\n")
+
+
+def test_several_files_on_several_processes_say_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = []
+    for k, text in enumerate(["var x = 2.0; y = x**3", WRONG, "var x = ", "var x = 0.0; y = abs(x)", "expect 1.0 == 2.0"]):
+        names.append(str(tmp_path / f"{k}.tg"))
+        Path(names[-1]).write_text(text)
+    answers = []
+    for jobs in ("1", "3"):
+        assert run(["check", *names, *QUICK, "--jobs", jobs]) == 3
+        answers.append(capsys.readouterr())
+    assert answers[0] == answers[1]
+
+
+def test_inconclusive(capsys: pytest.CaptureFixture[str]) -> None:
+    kink = ["check", "-e", "var x = 0.0; y = abs(x)", *QUICK]
+    assert run(kink) == 0
+    assert run([*kink, "--inconclusive", "fail"]) == 1
+
+
+def test_tolerances_are_for_those_who_want_them(capsys: pytest.CaptureFixture[str]) -> None:
+    nearly = "fn f(x) { return x**2 } backward (dy) { return 2.001 * x * dy }; var x = 2.0; y = f(x)"
+    assert run(["check", "-e", nearly, *QUICK]) == 1
+    assert run(["check", "-e", nearly, *QUICK, "--rtol", "0.01"]) == 0
+
+
+def test_inputs_and_names(capsys: pytest.CaptureFixture[str]) -> None:
+    text = "var x = 1.0; var z = 2.0; a = x * z; b = a**2"
+    assert run(["check", "-e", text, "--set", "x=3", "--of", "b", "--wrt", "z,a", *QUICK, "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)["findings"]
+    assert {(f["output"], f["variable"], f["reverse"]) for f in found} == {("b", "z", 36.0), ("b", "a", 12.0)}

@@ -1,0 +1,261 @@
+"""Sparse Jacobians and Hessians: their entries are what the structure says, whatever the values are, by few sweeps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import gradcli
+from gradcli.engine.colouring import colours, distinct, star, transposed
+from gradcli.engine.patterns import Pattern, merged
+from gradcli.engine.seeds import Sweeps
+
+from .programs import evaluate, outputs
+from .random_programs import RELAXED, Program, points, programs
+
+
+def places(found: dict[str, Any]) -> list[tuple[int, int]]:
+    return list(zip(found["rows"].tolist(), found["cols"].tolist(), strict=True))
+
+
+def dense(found: dict[str, Any]) -> np.ndarray:
+    matrix = np.zeros(found["shape"])
+    matrix[found["rows"], found["cols"]] = found["values"]
+    return matrix
+
+
+DIAGONAL = [(k, k) for k in range(4)]
+BAND = [(k, j) for k in range(4) for j in (k - 1, k, k + 1) if 0 <= j < 4]
+TRIANGLE = [(k, j) for k in range(4) for j in range(k + 1)]
+FULL = [(k, j) for k in range(4) for j in range(4)]
+
+# The value, of four numbers x, all 0: many partials happen to be zero, and are entries all the same.
+STRUCTURES = [
+    ("x**2", DIAGONAL),
+    ("x * 0.0", DIAGONAL),
+    ("where(x > 0, x, x[::-1])", sorted({*DIAGONAL, *((k, 3 - k) for k in range(4))})),
+    ("maximum(x, -1.0) + 1", DIAGONAL),
+    ("x * x[0]", sorted({*DIAGONAL, *((k, 0) for k in range(4))})),
+    ("x[1:] - x[:-1]", [(k, j) for k in range(3) for j in (k, k + 1)]),
+    ("concatenate([[0.0], x[:-1]]) + x + concatenate([x[1:], [0.0]])", BAND),
+    ("pad(x, 1)[:-2] * x * pad(x, 1)[2:]", BAND),
+    ("roll(x, 1)", [(0, 3), (1, 0), (2, 1), (3, 2)]),
+    ("x.reshape(2, 2).T.ravel()", [(0, 0), (1, 2), (2, 1), (3, 3)]),
+    ("sum(x.reshape(2, 2), axis = 0)", [(0, 0), (0, 2), (1, 1), (1, 3)]),
+    ("mean(x.reshape(2, 2), axis = 1)", [(0, 0), (0, 1), (1, 2), (1, 3)]),
+    ("max(x.reshape(2, 2), axis = 1, keepdims = true)", [(0, 0), (0, 1), (1, 2), (1, 3)]),
+    ("softmax(x.reshape(2, 2), axis = 0)", [(0, 0), (0, 2), (1, 1), (1, 3), (2, 0), (2, 2), (3, 1), (3, 3)]),
+    ("norm(x.reshape(2, 2), axis = 0)", [(0, 0), (0, 2), (1, 1), (1, 3)]),
+    ("cumsum(x)", TRIANGLE),
+    ("cumprod(x)", TRIANGLE),
+    ("cumsum(x.reshape(2, 2), axis = 1)", [(0, 0), (1, 0), (1, 1), (2, 2), (3, 2), (3, 3)]),
+    ("sort(x)", FULL),
+    ("[[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]] @ x", FULL[:8]),
+    ("outer(x, [1.0, 0.0])", [(2 * k + j, k) for k in range(4) for j in (0, 1)]),
+    ("take(x, [3, 3, 0])", [(0, 3), (1, 3), (2, 0)]),
+    ("scatter_add(zeros(3), [2, 2, 0, 2], x)", [(0, 2), (2, 0), (2, 1), (2, 3)]),
+    ("tile(x, 2)[3:5]", [(0, 3), (1, 0)]),
+    ("diag(x).ravel()[:6]", [(0, 0), (5, 1)]),
+    ("tril(x.reshape(2, 2)).ravel()", [(0, 0), (2, 2), (3, 3)]),
+    ("trace(x.reshape(2, 2))", [(0, 0), (0, 3)]),
+    ("split(x, 2)[1]", [(0, 2), (1, 3)]),
+    ("[x[2], sin(x[0]) * x[1], 1.0]", [(0, 2), (1, 0), (1, 1)]),
+    ("detach(x) * x", DIAGONAL),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), STRUCTURES, ids=[text for text, _ in STRUCTURES])
+def test_structures(text: str, expected: list[tuple[int, int]]) -> None:
+    for mode in ("auto", "reverse", "forward"):
+        asked = f's = jacobian(y, x, sparse = true, mode = "{mode}"); j = jacobian(y, x)'
+        source = f"var x = zeros(4); y = array({text}); {asked}; output s, j"
+        found = outputs(source)
+        assert places(found["s"]) == expected
+        assert found["s"]["shape"] == [found["j"].size // 4, 4]
+        np.testing.assert_array_equal(dense(found["s"]), found["j"].reshape(-1, 4))
+
+
+# ---- numbers, loops, elements ------------------------------------------------------------------------------------------
+
+LOOP = """
+var x = zeros(6)
+n = len(x)
+y = zeros(n)
+for i in range(n) {
+    left = x[i - 1] if i > 0 else 0.0
+    y[i] = left * x[i]
+    if i == 3 { y[i] += y[0] }
+}
+f = 0.0
+for i in range(n - 1) { f += (x[i + 1] - x[i]**2)**2 }
+"""
+
+
+@pytest.mark.parametrize("mode", ["auto", "reverse", "forward"])
+def test_loops_over_elements(mode: str) -> None:
+    asked = f'j = jacobian(y, x, sparse = true, mode = "{mode}"); h = hessian(f, x, sparse = true, mode = "{mode}")'
+    found = outputs(f"{LOOP}\n{asked}\noutput j, h")
+    band = {(i, k) for i in range(6) for k in (i - 1, i) if k >= 0}
+    assert places(found["j"]) == sorted(band | {(3, 0)})
+    assert places(found["h"]) == [(i, k) for i in range(6) for k in (i - 1, i, i + 1) if 0 <= k < 6 and (i, k) != (5, 6)]
+
+
+def test_what_is_written_over_is_no_entry() -> None:
+    found = outputs("var x = [1.0, 2.0]; y = x * x[0]; y[1] = 5.0; j = jacobian(y, x, sparse = true); output j")
+    assert places(found["j"]) == [(0, 0)]
+    assert found["j"]["values"].tolist() == [2.0]
+
+
+def test_entries_of_the_parts_of_targets_and_sources() -> None:
+    source = "var x = [1.0, 2.0]; var u = 3.0; j = jacobian([x * u, {a: u}], {p: x, q: [u]}, sparse = true); output j"
+    found = outputs(source)["j"]
+    assert [places(block) for block in (found["p"][0], found["q"][0][0], found["q"][0][1]["a"])] == [
+        [(0, 0), (1, 1)], [(0, 0), (1, 0)], [(0, 0)],
+    ]  # fmt: skip
+    assert found["p"][1]["a"] is None
+
+
+def test_entries_can_be_differentiated() -> None:
+    source = """
+    var x = [1.0, 2.0, 3.0]
+    y = x**3 * concatenate([x[1:], [1.0]])
+    j = jacobian(y, x, sparse = true)
+    s = sum(j.values**2)
+    d = sum(jacobian(y, x)**2)
+    fn f(x) = x**3 * concatenate([x[1:], [1.0]])
+    t = grad(fn(x) = sum(jacobian(f, sparse = true)(x).values**2))(x)
+    a = grad(s, x)
+    b = grad(d, x)
+    output a, b, t
+    """
+    found = outputs(source)
+    np.testing.assert_allclose(found["a"], found["b"], rtol=1e-14)
+    np.testing.assert_allclose(found["t"], found["b"], rtol=1e-14)
+
+
+def test_transforms_and_options_from_outside_give_the_same() -> None:
+    source = "fn f(x) = x[1:] * x[:-1]**2; x = [1.0, 2.0, 3.0]; j = jacobian(f, sparse = true)(x)\n"
+    source += "h = hessian(fn(x) = sum(f(x)), sparse = true)(x); output j, h"
+    inside = outputs(source)
+    outside = evaluate("var x = [1.0, 2.0, 3.0]; y = x[1:] * x[:-1]**2; output y", jacobian=True, hessian=True, sparse=True)
+    for a, b in ((inside["j"], outside.jacobians["y"]["x"]), (inside["h"], outside.hessians["y"]["x"])):
+        assert places(a) == places(b)
+        assert a["shape"] == b["shape"]
+        np.testing.assert_allclose(a["values"], b["values"], rtol=1e-14)
+
+
+def test_unconnected_from_outside() -> None:
+    source = "var x = [1.0, 2.0]; var u = [3.0]; y = x * 2; output y"
+    found = evaluate(source, jacobian=True, hessian_blocks=True, sparse=True, unconnected="zero")
+    for block in (found.jacobians["y"]["u"], found.hessians["y"]["u"], found.hessians["y"]["x"]):
+        assert not block["values"].size
+    assert found.jacobians["y"]["u"]["shape"] == [2, 1]
+    assert evaluate(source, jacobian=True, sparse=True).jacobians["y"]["u"] is None
+
+
+# ---- random programs -----------------------------------------------------------------------------------------------------
+
+
+@settings(RELAXED, max_examples=60)
+@given(st.sampled_from(["scalar", "vector"]).flatmap(programs), points)
+def test_random_programs(program: Program, point: tuple[float, np.ndarray]) -> None:
+    """Entries are where the Jacobian isn't zero, and have its values, whichever way the sweeps go."""
+    inputs = dict(zip("xv", point, strict=True))
+    asked = """
+j = jacobian(y, v, mode = "reverse"); h = hessian(y, v, mode = "reverse")
+s = [jacobian(y, v, sparse = true, mode = "{0}"), hessian(y, v, sparse = true, mode = "{0}")]
+output j, h, s
+"""
+    for mode in ("forward", "reverse"):
+        found = outputs(program.source + asked.format(mode), inputs)
+        for whole, entries in zip((found["j"], found["h"]), found["s"], strict=True):
+            assert (whole is None) == (entries is None)
+            if whole is not None:
+                matrix = np.reshape(whole, entries["shape"])
+                np.testing.assert_allclose(dense(entries), matrix, rtol=1e-9, atol=1e-9 * max(1.0, np.abs(matrix).max()))
+
+
+# ---- few sweeps ----------------------------------------------------------------------------------------------------------
+
+SIZES = [
+    ("var x = ones({n}); y = x[1:] * x[:-1]; output jacobian(y, x)", 2),
+    ("var x = ones({n}); y = x * x[0]; output jacobian(y, x)", 2),  # forward: a row has two entries, a column all
+    ("var x = ones({n}); y = concatenate([x * x[0], [sum(x)]]); output jacobian(y, x, sparse = true)", None),
+    ("var x = ones({n}); output hessian(sum(x * x[0]), x)", 2),  # an arrow: a star colouring needs two
+    ("var x = ones({n}); output hessian(sum((x[1:] - x[:-1]**2)**2), x)", 3),
+]
+
+
+@pytest.mark.parametrize(("source", "sweeps"), SIZES)
+def test_few_sweeps(source: str, sweeps: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many as the structure needs, however large: not one a row."""
+    asked = []
+    swept = Sweeps.all
+    monkeypatch.setattr(Sweeps, "all", lambda self, back, colour, n: asked.append(n) or swept(self, back, colour, n))
+    for n in (20, 40):
+        outputs(source.format(n=n).replace("output ", "r = ") + "; output r")
+    assert len(set(asked)) == (1 if sweeps else 2)
+    assert sweeps is None or asked[0] == sweeps
+
+
+def test_what_is_kept_depends_on_nothing_but_the_structure() -> None:
+    """The same program with other values, shapes and indices: each has its own entries."""
+    source = "var x: float[n]; frozen k = [0, 1]; y = take(x, k) * x[:2]; output y"
+    for x, k in (
+        ([1.0, 2.0], [0, 1]),
+        ([3.0, 0.0], [0, 1]),
+        ([3.0, 4.0], [1, 0]),
+        ([1.0, 2.0, 5.0], [2, 2]),
+        ([1.0, 2.0], [1, 0]),
+    ):
+        program = PROGRAMS.setdefault(source, gradcli.load(source=source).with_options(jacobian=True, sparse=True))
+        found = program.run(x=x, k=np.array(k)).jacobians["y"]["x"]
+        assert places(found) == sorted({(i, j) for i in range(2) for j in (i, k[i])})
+        expected = np.zeros((2, len(x)))
+        for i in range(2):
+            expected[i, k[i]] += x[i]
+            expected[i, i] += x[k[i]]
+        np.testing.assert_allclose(dense(found), expected)
+
+
+PROGRAMS: dict[str, Any] = {}
+
+
+# ---- colours -------------------------------------------------------------------------------------------------------------
+
+matrices = st.integers(1, 12).flatmap(
+    lambda n: st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=30).map(lambda pairs: (n, pairs))
+)
+
+
+def pattern_of(n: int, pairs: Any) -> Pattern:
+    rows, columns = (np.array([pair[k] for pair in pairs], int) for k in (0, 1))
+    return merged(rows, columns, n, n)
+
+
+@given(matrices)
+def test_rows_of_a_colour_have_no_column_in_common(matrix: tuple[int, list[tuple[int, int]]]) -> None:
+    n, pairs = matrix
+    pattern = pattern_of(n, pairs)
+    found = distinct(pattern, n)
+    for column in range(n):
+        taken = [found[row] for row in range(n) if column in pattern.row(row)]
+        assert len(set(taken)) == len(taken)
+    assert colours(found) <= n
+    assert {(j, i) for i, j in pairs} == {(i, j) for i in range(n) for j in transposed(pattern, n).row(i)}
+
+
+@given(matrices)
+def test_star_colourings_tell_entries_apart(matrix: tuple[int, list[tuple[int, int]]]) -> None:
+    n, pairs = matrix
+    whole = {*pairs, *((j, i) for i, j in pairs), *((i, i) for i in range(n))}
+    found, several = star(pattern_of(n, sorted(whole)))
+    for i, j in whole - {(i, i) for i in range(n)}:
+        assert found[i] != found[j]
+        alone = [sum((k, b) in whole and found[k] == found[a] for k in range(n)) == 1 for a, b in ((i, j), (j, i))]
+        assert any(alone)
+        assert alone[0] == (not several[j] >> found[i] & 1)

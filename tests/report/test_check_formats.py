@@ -1,0 +1,215 @@
+"""The formats of `check`, read as those read them that they are for."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from gradcli.diagnostics import Source
+from gradcli.report import CHECK_FORMATS, Style, render_checks
+from gradcli.tasks.check.checking import check
+from gradcli.tasks.check.results import Check, CheckOptions
+from gradcli.tasks.programs import parse_program
+
+QUICK = CheckOptions(methods=("forward", "complex", "differences", "taylor"))
+
+RIGHT = "var x = 2.0\ny = x**2\nif x > 1.0 { z = y } else { z = 2 * y }\nexpect y == 4.0\noutput z"
+WRONG = "fn f(x) { return x**2 } backward (dy) { return 3 * x * dy }\nfn g(x) {\n    return f(x)\n}\nvar x = 2.0\ny = g(x)\nexpect y == 5.0"
+KINK = "var x = [0.0, 1.0]\ny = sum(abs(x))"
+BROKEN = "var x = [1.0]\ny = x[<3>]".replace("<3>", "3")
+
+
+def checked(name: str, text: str, **options: Any) -> Check:
+    return check(parse_program(Source(name, text)), {}, CheckOptions(methods=QUICK.methods, **options))
+
+
+ALL = [checked("right.tg", RIGHT), checked("a folder/wrong.tg", WRONG), checked("<kink>", KINK), checked("broken.tg", BROKEN)]
+BY_NAME = {c.file: c for c in ALL}
+
+
+@pytest.mark.parametrize("format", CHECK_FORMATS)
+def test_every_format_renders_no_check_and_several(format: str) -> None:
+    assert isinstance(render_checks(format, []), str)
+    assert render_checks(format, ALL)
+
+
+# ---- text ------------------------------------------------------------------------------------------------------------
+
+
+def test_text() -> None:
+    text = render_checks("text", [BY_NAME["right.tg"]])
+    assert text.splitlines() == [
+        "right.tg",
+        "         reverse mode  forward mode  complex step  differences  Taylor order",
+        text.splitlines()[2],
+        "  1 of 1 expectations held",
+        "  line 3: `x > 1.0` held; flips when x moves by 1",
+        "  the same path for x in (1.0, inf)",
+        "5 passed, 0 failed, 0 skipped",
+    ]
+    assert re.fullmatch(r"  ∂z/∂x             4      ✓ 0 ulps      ✓ 0 ulps      ✓ \de-\d\d        ✓ 2\.00", text.splitlines()[2])
+
+
+def test_text_of_a_failure_ends_with_the_counts() -> None:
+    text = render_checks("text", ALL)
+    assert "error[E602]: ∂y/∂x is wrong: reverse mode gives 6; forward mode, complex step and differences 4" in text
+    assert "--> a folder/wrong.tg:3:12" in text
+    assert "the rule of `f` gives 1.5 times what the operation itself says" in text
+    assert "in `g`, called at a folder/wrong.tg:6:5" in text
+    assert "kink of `abs` in line 2" in text
+    assert (
+        text.splitlines()[-1] == f"{sum(c.counts()[0] for c in ALL)} passed, 6 failed, {sum(c.counts()[2] for c in ALL)} skipped"
+    )
+
+
+def test_colours_do_not_move_columns() -> None:
+    plain, coloured = (render_checks("text", ALL, Style(color=color)) for color in (False, True))
+    assert re.sub(r"\x1b\[[\d;]*m", "", coloured) == plain
+
+
+# ---- json ------------------------------------------------------------------------------------------------------------
+
+
+def test_json() -> None:
+    right = json.loads(render_checks("json", [BY_NAME["right.tg"]]))
+    assert (right["file"], right["passed"], right["failed"], right["skipped"]) == ("right.tg", 5, 0, 0)
+    assert {f["method"]: f["verdict"] for f in right["findings"]} == dict.fromkeys(QUICK.methods, "agree")
+    assert right["path"]["valid"] == {"x": {"low": 1.0, "low_included": False, "high": "inf", "high_included": False}}
+    several = json.loads(render_checks("json", ALL))
+    assert [entry["file"] for entry in several] == [c.file for c in ALL]
+    (blamed,) = several[1]["blamed"]
+    assert (blamed["operation"], blamed["line"], blamed["factor"]) == ("f", 3, pytest.approx(1.5))
+    (kink,) = several[2]["kinks"]
+    assert (kink["variable"], kink["left"], kink["right"]) == ("x[0]", pytest.approx(-1.0), pytest.approx(1.0))
+    assert several[3]["diagnostics"][0]["code"] == "E303"
+
+
+# ---- JUnit -----------------------------------------------------------------------------------------------------------
+
+# What Jenkins' schema (junit-10.xsd) allows: attributes, with `!` where required, and children.
+JUNIT = {
+    "testsuites": ("name time tests failures errors", "testsuite"),
+    "testsuite": ("name! tests! failures! errors! skipped time timestamp hostname id package file log url version", "testcase"),
+    "testcase": ("name! time classname group", "skipped error failure system-out system-err"),
+    "skipped": ("type message", ""),
+    "failure": ("type message", ""),
+    "error": ("type message", ""),
+}
+
+
+def verify(element: ElementTree.Element) -> None:
+    attributes, children = JUNIT[element.tag]
+    assert set(element.attrib) <= set(attributes.replace("!", "").split()), element.tag
+    assert {name[:-1] for name in attributes.split() if name.endswith("!")} <= set(element.attrib), element.tag
+    for child in element:
+        assert child.tag in children.split()
+        verify(child)
+
+
+def test_junit_fits_its_schema_and_counts() -> None:
+    root = ElementTree.fromstring(render_checks("junit", ALL))
+    verify(root)
+    for suite, found in zip(root, ALL, strict=True):
+        passed, failed, skipped = found.counts()
+        numbers = {name: int(suite.get(name, "")) for name in ("tests", "failures", "errors", "skipped")}
+        assert numbers["tests"] == passed + failed + skipped == len(suite)
+        assert (numbers["failures"] + numbers["errors"], numbers["skipped"]) == (failed, skipped)
+    assert root.get("tests") == str(sum(len(suite) for suite in root))
+
+
+def test_junit_has_a_case_an_output_variable_and_method() -> None:
+    root = ElementTree.fromstring(render_checks("junit", [BY_NAME["a folder/wrong.tg"]]))
+    names = [case.get("name") for case in root.iter("testcase")]
+    assert names == [
+        "expect in line 7", "∂y/∂x forward mode", "∂y/∂x complex step", "∂y/∂x differences", "∂y/∂x Taylor order",
+    ]  # fmt: skip
+    failure = next(case for case in root.iter("testcase") if "complex" in (case.get("name") or "")).find("failure")
+    assert failure is not None
+    assert failure.get("message") == "reverse mode gives 6; complex step 4"
+    assert "a folder/wrong.tg:3:12" in (failure.text or "")
+
+
+def test_junit_survives_any_text() -> None:
+    name = "bad\x00\x1b[31m\ud800<&>.tg"
+    root = ElementTree.fromstring(render_checks("junit", [Check(name, diagnostics=BY_NAME["broken.tg"].diagnostics)]).encode())
+    assert root[0].get("errors") == "1"
+
+
+# ---- GitHub ----------------------------------------------------------------------------------------------------------
+
+
+def test_github_annotates_the_lines() -> None:
+    lines = render_checks("github", ALL).splitlines()
+    annotations = [
+        re.fullmatch(r"::(error|notice) file=([^,]+),line=(\d+),col=(\d+),title=([^:]+)::(.+)", line) for line in lines[:-1]
+    ]
+    assert all(annotations)
+    places = [(a[1], a[2], a[3], a[5]) for a in annotations if a]
+    assert ("error", "a folder/wrong.tg", "3", "E602") in places
+    assert ("error", "a folder/wrong.tg", "7", "E601") in places
+    assert ("notice", "<kink>", "2", "kink of abs") in places
+    assert ("error", "broken.tg", "2", "E303") in places
+    assert "passed" in lines[-1]
+
+
+def test_github_escapes_what_would_end_an_annotation() -> None:
+    (line, _) = render_checks("github", [checked("a,b:c%.tg", "expect 1.0 == 2.0 # %\n")]).splitlines()
+    assert "file=a%2Cb%3Ac%25.tg," in line
+
+
+# ---- SARIF -----------------------------------------------------------------------------------------------------------
+
+# The part of SARIF 2.1.0's schema that is used here: the properties of each object and their types, `!` where required.
+SARIF: dict[str, dict[str, Any]] = {
+    "log": {"$schema": str, "version!": str, "runs!": ["run"]},
+    "run": {"tool!": "tool", "results": ["result"]},
+    "tool": {"driver!": "driver"},
+    "driver": {"name!": str, "version": str, "rules": ["rule"]},
+    "rule": {"id!": str, "shortDescription": "message"},
+    "result": {"ruleId": str, "level": str, "message!": "message", "locations": ["location"], "relatedLocations": ["location"]},
+    "message": {"text": str},
+    "location": {"message": "message", "physicalLocation": "place"},
+    "place": {"artifactLocation": "artifact", "region": "region"},
+    "artifact": {"uri": str},
+    "region": {"startLine": int, "startColumn": int, "endLine": int, "endColumn": int},
+}
+
+
+def conforms(value: Any, kind: Any) -> None:
+    if isinstance(kind, list):
+        assert isinstance(value, list)
+        for item in value:
+            conforms(item, kind[0])
+    elif isinstance(kind, str):
+        properties = {name.rstrip("!"): inner for name, inner in SARIF[kind].items()}
+        assert set(value) <= set(properties)
+        assert {name[:-1] for name in SARIF[kind] if name.endswith("!")} <= set(value)
+        for name, inner in value.items():
+            conforms(inner, properties[name])
+    else:
+        assert isinstance(value, kind)
+        assert kind is not int or value >= 1
+
+
+def test_sarif_conforms() -> None:
+    log = json.loads(render_checks("sarif", ALL))
+    conforms(log, "log")
+    assert log["version"] == "2.1.0"
+    (run,) = log["runs"]
+    rules = {rule["id"] for rule in run["tool"]["driver"]["rules"]}
+    assert {result["ruleId"] for result in run["results"]} <= rules
+    assert {result["level"] for result in run["results"]} == {"error", "note"}
+    uris = {result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for result in run["results"]}
+    assert uris == {"a%20folder/wrong.tg", "%3Ckink%3E", "broken.tg"}
+    wrong = next(result for result in run["results"] if result["ruleId"] == "E602")
+    assert wrong["locations"][0]["physicalLocation"]["region"] == {
+        "startLine": 3,
+        "startColumn": 12,
+        "endLine": 3,
+        "endColumn": 16,
+    }
+    assert wrong["relatedLocations"][0]["message"]["text"] == "in `g`"

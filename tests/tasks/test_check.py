@@ -1,0 +1,287 @@
+"""What `check` says of small programs: verdicts, kinks, paths, blame, points, second derivatives."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gradcli.diagnostics import Source
+from gradcli.tasks.check.checking import check, check_file
+from gradcli.tasks.check.results import METHODS, Check, CheckOptions, Finding
+from gradcli.tasks.evaluation import Options
+from gradcli.tasks.programs import parse_program
+
+SAMPLES = sorted((Path(__file__).parent.parent.parent / "samples").rglob("*.tg"))
+NOTHING = {"nested_particle"}  # to differentiate: it takes long, and test_samples.py runs it
+QUICK = ("forward", "complex", "differences", "taylor")
+
+
+def run(text: str, inputs: dict[str, Any] | None = None, **options: Any) -> Check:
+    options.setdefault("methods", QUICK)
+    return check(parse_program(Source("<test>", text)), inputs or {}, CheckOptions(**options))
+
+
+def verdicts(found: Check, variable: str = "x", order: int = 1) -> dict[str, str]:
+    return {f.method: f.verdict for f in found.findings if f.variable == variable and f.order == order}
+
+
+def finding(found: Check, method: str, variable: str = "x") -> Finding:
+    return next(f for f in found.findings if f.method == method and f.variable == variable)
+
+
+AGREED = dict.fromkeys(QUICK, "agree")
+
+
+# ---- right programs --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "var x = 0.7; y = sin(x) * exp(-x)",
+        "var x = 0.8; y = erf(x) + softplus(x) * tanh(x) + digamma(x)",
+        "var x = [0.3, -1.2, 2.0, 0.1, 0.9, 1.1]; y = logsumexp(x) * norm(x)",
+        "var x = [[2.0, 0.3], [0.1, 1.5]]; y = logdet(x) + sum(inv(x))",
+        "var x = [3.0, 1.0, 2.0]; a = zeros(3); for i in range(3) { a[i] = x[i] * a[i - 1] + x[i] }; y = sum(a * a)",
+        "var x = 1.5; fn f(n) { if n == 0 { return x }; return x * f(n - 1) }; y = f(5)",
+        "import nn; var x = [[1.0, 2.0]]; layer = nn.Dense(2, 3); y = sum(layer(x)**2)",
+        "var x = 2.0; y = x * detach(x)",
+        "var x = 2.0; pause { s = x**2 }; y = s * x",
+        "var x = 1.0; for i in range(5) { x :-= 0.1 * grad(x**4, x) }; y = x**3",
+        "var x = 1e-9; y = sin(x)",
+        "var x = 1e9; y = log(x)",
+        "var x = 0.0; y = x**2",  # at a minimum
+        "var x = 3.0; y = 2.0 * x + 1.0",  # no remainder
+    ],
+    ids=lambda text: text[:40],
+)
+def test_right_gradients_agree(text: str) -> None:
+    found = run(text)
+    assert {f.verdict for f in found.findings} == {"agree"}, [(f.method, f.verdict, f.reason) for f in found.findings]
+    assert found.exit_code == 0
+
+
+def test_sympy_agrees_to_the_last_place() -> None:
+    found = run("var x = 0.7; y = sin(x) * exp(-x) + 0.1 * x**3", methods=tuple(METHODS))
+    assert finding(found, "sympy").verdict == "agree"
+    assert finding(found, "sympy").ulps <= 2
+
+
+def test_elements_of_lists_and_arrays_are_weighed_so_that_errors_do_not_cancel() -> None:
+    """The sum of a softmax is 1: its gradient would be 0, whatever the rule."""
+    found = run("var x = [0.1, 0.5, -0.2]; output y = softmax(x)")
+    assert abs(finding(found, "complex").ours) > 1e-3
+    assert verdicts(found) == AGREED
+
+
+def test_ten_thousand_variables() -> None:
+    found = run("var x = sin(arange(10000.0)); y = sum(exp(-x**2) * x) + norm(x)")
+    assert verdicts(found) == AGREED
+    assert finding(found, "complex").where == " along a random direction"
+
+
+def test_what_gradients_do_not_flow_through_stays_as_it_was() -> None:
+    found = run("var x = 3.0; frozen s = 0.0; s := x**2; y = s * x")
+    assert verdicts(found) == AGREED
+    assert finding(found, "differences").theirs == pytest.approx(9.0)
+
+
+def test_float32() -> None:
+    found = run("var x = [0.3, 0.7]; y = sum(exp(x) * x)", run=Options(dtype="float32"))
+    assert verdicts(found)["complex"] == "skipped"
+    assert "disagree" not in verdicts(found).values()
+
+
+# ---- wrong rules -----------------------------------------------------------------------------------------------------
+
+WRONG = "fn square(x) { return x**2 } backward (dy) { return dy * 3 * x }\n"
+
+
+def test_a_wrong_rule_of_ones_own_is_blamed() -> None:
+    found = run(WRONG + "var x = 1.5\na = sin(x)\ny = square(a)")
+    assert set(verdicts(found).values()) == {"disagree"}
+    (blamed,) = found.blamed
+    assert (blamed.operation, blamed.span.line, blamed.span.text) == ("square", 4, "square(a)")
+    assert blamed.factor == pytest.approx(1.5)
+    assert found.exit_code == 1
+
+
+def test_calls_that_lead_to_the_wrong_rule() -> None:
+    found = run(WRONG + "fn outer(x) {\n    return square(x) + 1.0\n}\nvar x = 1.5\ny = outer(x)")
+    assert [call.function for call in found.blamed[0].calls] == ["outer"]
+
+
+def test_a_wrong_rule_of_an_opaque_function() -> None:
+    text = "opaque fn f(a, b) { return a * b**2 }\nbackward f(dy, a, b) { return [dy * b**2, dy * a * b] }\nvar x = 1.5\ny = f(2.0, x)"
+    found = run(text)
+    assert finding(found, "differences").verdict == "disagree"
+    assert finding(found, "forward").verdict == "skipped"
+    assert found.blamed[0].factor == pytest.approx(0.5)
+
+
+def test_a_right_rule_behind_a_search_is_proven_by_the_program_alone() -> None:
+    sample = next(path for path in SAMPLES if path.stem == "implicit_rule")
+    found = check_file(str(sample), None, {}, CheckOptions(methods=QUICK))
+    said = {f.method: f.verdict for f in found.findings}
+    assert said == {"forward": "skipped", "complex": "skipped", "differences": "agree", "taylor": "agree"}
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("fn f(x) { return x } backward (dy) { return clip(dy, -0.1, 0.1) }; var x = 2.0; y = f(x)", "isn't linear"),
+        ("fn f(x) { return round(x) } backward (dy) { return dy }; var x = 2.2; y = f(x)", "on purpose"),
+    ],
+)
+def test_gradients_that_are_none_on_purpose(text: str, reason: str) -> None:
+    found = run(text)
+    assert set(verdicts(found).values()) == {"skipped"}
+    assert all(reason in f.reason for f in found.findings)
+    assert found.exit_code == 0
+
+
+def test_forward_mode_alone_proves_nothing() -> None:
+    assert verdicts(run("var x = 0.7; y = sin(x)", methods=("forward",))) == {"forward": "inconclusive"}
+
+
+# ---- kinks -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "operation", "left", "right"),
+    [
+        ("var x = 0.0; y = abs(x)", "abs", -1.0, 1.0),
+        ("var x = 0.0; y = 2 * relu(x) + x", "relu", 1.0, 3.0),
+        ("var x = 1.0; y = maximum(x, 2.0 - x)", "maximum", -1.0, 1.0),
+        ("var x = 2.0; y = max([x, 2.0])", "max", 0.0, 1.0),
+        ("var x = 0.0; y = where(x > 0, x**2 + 3 * x, x)", ">", 1.0, 3.0),
+        ("var x = 1.0; if x < 1.0 { y = 5 * x } else { y = x + 4.0 }", "<", 5.0, 1.0),
+        ("var x = 1.0; y = clip(x, 0.0, 1.0)", "clip", 1.0, 0.0),
+        ("var x = 1.0; y = floor(x) + x", "floor", math.inf, 1.0),
+    ],
+)
+def test_kinks_are_found_and_are_no_failures(text: str, operation: str, left: float, right: float) -> None:
+    found = run(text)
+    assert "disagree" not in {f.verdict for f in found.findings}
+    (kink,) = found.kinks
+    assert (kink.operation, kink.variable) == (operation, "x")
+    assert (kink.left, kink.right) == (pytest.approx(left, rel=1e-6), pytest.approx(right, rel=1e-6))
+    assert found.exit_code == 0
+
+
+def test_a_kink_that_does_not_matter_is_none() -> None:
+    found = run("var x = 0.0; y = abs(x)**3 + x")
+    assert finding(found, "differences").verdict == "agree"
+
+
+def test_a_kink_hides_no_wrong_rule() -> None:
+    found = run(WRONG + "var x = 0.0\ny = square(x + 1.0) + abs(x)")
+    assert [b.operation for b in found.blamed] == ["square"]
+    assert found.exit_code == 1
+
+
+def test_beside_a_kink_all_is_well() -> None:
+    assert verdicts(run("var x = 1e-4; y = abs(x) + relu(x)")) == AGREED
+
+
+def test_inconclusive_may_fail() -> None:
+    found = run("var x = 0.0; y = abs(x)", lenient=False)
+    assert found.exit_code == 1
+
+
+# ---- the path --------------------------------------------------------------------------------------------------------
+
+GUIDE = """fn f(a) {
+    b = a * 2
+    while norm(b) < 1000 { b = b * 2 }
+    if b.sum() > 0 { c = b } else { c = 100 * b }
+    return c
+}
+var a = 0.5
+d = f(a)"""
+
+
+def test_the_path_and_how_far_it_reaches() -> None:
+    path = run(GUIDE).path
+    loop, choice = path.branches
+    assert (loop.span.line, loop.held, loop.failed) == (3, 10, 1)
+    assert (choice.span.line, choice.held, choice.failed) == (4, 1, 0)
+    assert loop.distance["a"] == pytest.approx(0.5 - 0.48828125)
+    assert path.valid == {"a": (0.48828125, True, 0.9765625, False)}
+
+
+def test_conditions_on_nothing_that_moves_are_no_branches() -> None:
+    path = run("var x = 1.0; const n = 3; k = 0; while k < n { k = k + 1 }; y = x * k").path
+    assert path.branches == []
+    assert path.valid == {}
+
+
+def test_a_path_without_an_end() -> None:
+    path = run("var x = 1.0; if x > -2.0 { y = x } else { y = 2 * x }").path
+    assert path.valid["x"] == (-2.0, False, math.inf, False)
+
+
+# ---- points and orders -----------------------------------------------------------------------------------------------
+
+
+def test_random_points_of_the_domains() -> None:
+    found = run("var k = 0.5 in (0.1, 5.0); var x = 2.0; y = log(k) * x", points=4)
+    assert [f.point for f in found.findings if f.method == "complex" and f.variable == "k"] == [0, 1, 2, 3, 4]
+    assert all(0.1 < point["k"] < 5.0 and "x" not in point for point in found.points)
+    assert len({point["k"] for point in found.points}) == 4
+    again = run("var k = 0.5 in (0.1, 5.0); var x = 2.0; y = log(k) * x", points=4)
+    assert again.points == found.points
+    other = run("var k = 0.5 in (0.1, 5.0); var x = 2.0; y = log(k) * x", points=4, run=Options(seed=1))
+    assert other.points != found.points
+
+
+def test_points_without_domains_say_so() -> None:
+    assert "no variable has a domain" in run("var x = 2.0; y = x", points=2).notes[0]
+
+
+def test_a_point_at_which_the_program_fails_is_told() -> None:
+    found = run("var x = 0.5 in (0.0, 1.0); a = [1.0, 2.0]; if x < 0.49 { y = a[7] } else { y = x }", points=6)
+    assert any("index 7" in note for note in found.notes)
+    assert found.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "text", ["var x = 0.7; y = sin(x)**2", "var x = [0.3, 0.2]; y = sum(x**3) * prod(x)", "var x = 2.0; y = 3 * x"]
+)
+def test_second_derivatives(text: str) -> None:
+    found = run(text, order=2, methods=tuple(METHODS))
+    assert verdicts(found, order=2) == {"complex": "agree", "differences": "agree", "sympy": "agree"}
+
+
+def test_a_wrong_second_derivative() -> None:
+    """A rule whose value is right, and whose own derivative isn't."""
+    text = "fn f(x) { return x**3 } backward (dy) { return dy * (3 * x * detach(x)) }\nvar x = 1.5\ny = f(x)"
+    found = run(text, order=2)
+    assert verdicts(found) == AGREED
+    assert verdicts(found, order=2) == {"complex": "disagree", "differences": "disagree"}
+
+
+# ---- programs that fail ----------------------------------------------------------------------------------------------
+
+
+def test_expectations_count() -> None:
+    found = run("var x = 2.0; y = x**2; expect y == 4.0; expect y == 5.0")
+    assert found.counts() == (5, 1, 0)
+    assert found.exit_code == 1
+
+
+def test_errors_of_the_program_are_told() -> None:
+    found = run("var x = [1.0]; y = x[3]")
+    assert [d.code for d in found.diagnostics] == ["E303"]
+    assert found.exit_code == 3
+
+
+@pytest.mark.parametrize("path", [p for p in SAMPLES if p.stem not in NOTHING], ids=lambda path: path.stem)
+def test_no_false_alarm_on_a_sample(path: Path) -> None:
+    found = check_file(str(path), None, {}, CheckOptions(methods=QUICK))
+    assert [(f.output, f.variable, f.method, f.reason) for f in found.findings if f.verdict == "disagree"] == []
+    assert found.exit_code == 0
+    assert all(f.reason for f in found.findings if f.verdict in ("inconclusive", "skipped"))
