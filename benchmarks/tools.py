@@ -38,7 +38,7 @@ def contender(
 FUNCTION = "gradcli, value only"
 
 
-def function(source: str, inputs: Mapping[str, Any], dtype: str = "float64") -> Contender:
+def function(source: str, inputs: Mapping[str, Any], dtype: str = "float64", name: str = FUNCTION) -> Contender:
     """gradcli on the same program without a gradient: what the cost of one is held against."""
 
     def prepare() -> Task:
@@ -49,7 +49,7 @@ def function(source: str, inputs: Mapping[str, Any], dtype: str = "float64") -> 
 
         return task
 
-    return Contender(FUNCTION, prepare)
+    return Contender(name, prepare)
 
 
 # The cheap-gradient principle: value and gradient cost a small multiple of the value.

@@ -4,7 +4,8 @@ Examples that are programs really produce their code, and those that begin with 
 Those of the language (E1, E2, E401, E402) stand in lang/codes.py, those of `check` (from E602 on) in
 check_codes.py.
 
-E0 the command line · E1 syntax · E2 names and structure · E3 run time · E4 limits · E5 device · E6 expectations and checks · E9 a bug.
+E0 the command line · E1 syntax · E2 names and structure · E3 run time · E4 limits · E5 device · E6 expectations and
+checks · E9 a bug.
 """
 
 from __future__ import annotations

@@ -29,6 +29,7 @@ def register(
     multilinear: bool = False,
     saves: Sequence[str] | None = None,
     differentiable: bool = True,
+    symbolic: Rule | None = None,
     domain: Sequence[tuple[float, float]] = (),
     note: str = "",
     category: str = "registered",
@@ -61,6 +62,8 @@ def register(
     saves      the operands, and "result", whose values `vjp` and `jvp` read; of the others they see the shape only.
                Without it all are kept.
 
+    symbolic   its closed form, `(s, *operands, **options)` in SymPy's functions, `s.sin(x)`; without it there is none
+
     Without derivatives, differentiating through it is an error; with `differentiable = False` it is zero, as of `argmax`.
 
     Raises ValueError or TypeError, with what is wrong.
@@ -68,8 +71,8 @@ def register(
     _verify_name(name, replace)
     elementwise = partials is not None
     operands, variadic = _read_signature(name, signature)
-    for what, function in (("forward", forward), *_rules(partials, vjp), *([("jvp", jvp)] if jvp is not None else [])):
-        if not callable(function):
+    for what, function in (("forward", forward), *_rules(partials, vjp), ("jvp", jvp), ("symbolic", symbolic)):
+        if not callable(function) and (function is not None or what == "forward"):
             _fail(name, f"{what} is {function!r}, and should be a function", TypeError)
     if elementwise and (vjp is not None or jvp is not None or linear or multilinear):
         _fail(name, "`partials` say all of an elementwise function; `vjp`, `jvp` and `linear` are for others")
@@ -86,7 +89,13 @@ def register(
     known = [*operands, *([variadic] if variadic else []), "result"]
     if saves is not None and (unknown := [s for s in saves if s not in known]):
         _fail(name, f"`saves` names {unknown[0]!r}, and what can be saved is {', '.join(known)}")
-    facts: dict[str, Any] = {"category": category, "domain": tuple(map(tuple, domain)), "note": note, "real_only": True}
+    facts: dict[str, Any] = {
+        "category": category,
+        "domain": tuple(map(tuple, domain)),
+        "note": note,
+        "real_only": True,
+        "symbolic": symbolic,
+    }
     function = _guarded(name, forward)
     if elementwise:
         assert partials is not None

@@ -68,6 +68,12 @@ _NONE = {
         "Let the value depend on it, for example with a smooth blend such as `sigmoid`.",
         "var x = 1.0\nvar v = 2.0\nif x > 0 { y = v } else { y = -v }\noutput y",
     ),
+    "index_only": Code(
+        "the source decides only an index, a shape or a count",
+        "Which elements are taken depends on the source, their values don't.",
+        "Weigh the elements with something smooth, such as `softmax`.",
+        "var x = 1.2\na = [1.0, 2.0, 4.0]\ny = a[int64(x)] * 2.0",
+    ),
     "branch_not_taken": Code(
         "the source is used only in a branch that wasn't taken",
         "A gradient connects to what the taken path used.",

@@ -180,6 +180,7 @@ def test_a_variable_keeps_its_kind() -> None:
     w += 1
     w *= [1.0, 2.0]
     w /= 2.0
+    w **= 2
     w -= w
     assert held is w
     assert w.value.tolist() == [0.0, 0.0]
@@ -380,3 +381,17 @@ def test_a_step_leaves_nothing_behind(persistent: bool) -> None:
     finally:
         gc.enable()
     assert many - few < 500
+
+
+def test_errors_come_without_the_frames_of_the_engine_but_with_what_a_function_raised() -> None:
+    with pytest.raises(gradcli.GradcliError) as caught:
+        _ = W @ W
+    assert len(caught.traceback) <= 5
+    assert caught.value.__suppress_context__
+    gradcli.register("failing", "x", "Fails.", lambda x: {}["table"], partials=[lambda m, y, x: 1.0])
+    try:
+        with pytest.raises(gradcli.GradcliError, match="`failing` failed: KeyError") as caught:
+            gnp.failing(1.0)
+    finally:
+        gradcli.unregister("failing")
+    assert isinstance(caught.value.__cause__, KeyError)

@@ -13,8 +13,12 @@ import numpy as np
 import pytest
 
 import gradcli
+from gradcli.diagnostics import Source
 from gradcli.ops import OPS
 from gradcli.ops.registry import REGISTERED, replaced
+from gradcli.tasks.evaluation import Options
+from gradcli.tasks.programs import parse_program
+from gradcli.tasks.symbolic import ClosedForms, closed_forms
 
 
 @pytest.fixture(autouse=True)
@@ -130,6 +134,20 @@ def test_orders_come_first() -> None:
     gradcli.register("monomial", "n, x", "x to the power n.", **register)
     source = "var x = 2.0; y = monomial(3, x); g = grad(y, x); h = grad(g, x); output g, h"
     assert run(source, grad=False).outputs == {"g": 12.0, "h": 12.0}
+
+
+def test_its_closed_form_is_what_it_says() -> None:
+    def forms() -> ClosedForms:
+        program = parse_program(Source("<source>", "var x = 2.0; y = 3 * softsign(x); output y"))
+        return closed_forms(program, {}, Options())
+
+    register_softsign()
+    (diagnostic,) = forms().diagnostics
+    assert diagnostic.message == "`softsign` has no closed form"
+    register_softsign(symbolic=lambda s, x: x / (1 + s.Abs(x)), replace=True)
+    found = forms()
+    assert str(found.values["y"]) == "3*x/(Abs(x) + 1)"
+    assert float(found.derivatives["y"]["x",].subs(found.point)) == pytest.approx(3 * SLOPE)
 
 
 @pytest.mark.parametrize("x", ["2.0", "[1.0, 2.0]"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import os
 import re
 import subprocess
@@ -10,6 +11,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
+
+import gradcli
+from gradcli.ops.registry import REGISTERED
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -38,9 +42,25 @@ def test_console(command: str, output: str, tmp_path: Path) -> None:
     assert done.stdout + done.stderr == output
 
 
-@pytest.mark.parametrize("block", blocks("python")[:1])
-def test_python(block: str) -> None:
-    exec(compile(block, "README.md", "exec"), {})
+def test_python() -> None:
+    """The blocks that use gradcli, one after the other: names go from one to the next."""
+    used = [block for block in blocks("python") if "gradcli" in block]
+    assert len(used) >= 2
+    exec(compile("\n".join(used), "README.md", "exec"), {})
+
+
+def test_the_guide_to_python() -> None:
+    """Every example of docs/python.md gives what stands below it."""
+    text = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    test = doctest.DocTestParser().get_doctest(text, {}, "python.md", "docs/python.md", 0)
+    assert len(test.examples) >= 40
+    said: list[str] = []
+    try:
+        doctest.DocTestRunner(verbose=False).run(test, out=said.append)
+    finally:
+        for name in list(REGISTERED):
+            gradcli.unregister(name)
+    assert not said, "".join(said)
 
 
 def test_settings_are_valid() -> None:
@@ -54,7 +74,5 @@ def test_links_lead_somewhere() -> None:
 
 
 def test_the_changelog_knows_this_version() -> None:
-    import gradcli
-
     headings = re.findall(r"^## \[(.*?)\]", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
     assert gradcli.__version__ in headings or headings[0] == "Unreleased"

@@ -215,6 +215,10 @@ def _step(name: str) -> Callable[[Timings], float | None]:
     return lambda t: t.median(full) / euler_steps(WHOLE) * 1e6
 
 
+def _whole(t: Timings) -> float:
+    return t.median(next(c.name for c in CONTENDERS if c.name.startswith("gradcli, reverse over reverse")))
+
+
 CONTENDERS = [
     *(_gradcli(outer, inner) for outer in OUTER for inner in INNER),
     Contender("plain Python, by hand", lambda: lambda: by_hand(WHOLE), expected=lambda: [FOUND]),
@@ -231,6 +235,7 @@ WORKLOADS = [
             Goal(f"a step, {outer} over {inner}", "µs", None, _step(f"gradcli, {outer} over {inner}"))
             for outer in OUTER
             for inner in INNER
-        ],
+        ]
+        + [Goal("the whole search, reverse over reverse", "s", 2.5, _whole)],
     ),
 ]

@@ -63,10 +63,9 @@ def command(
 
     \b
     Examples:
-      gradcli check samples/*.tg
       gradcli check -e 'erf(x) * tanh(x)' --set x=0.8
-      gradcli check model.tg --against gradients.json
-      gradcli check samples/*.tg --format junit -o report.xml
+      gradcli check -e 'var k = 0.5 in (0.1, 5.0); y = log(k)**2' --points 5 --order 2
+      gradcli check -e 'var x = 2.0; y = x**3; expect y == 8.0' --format junit
     """
     terminal = Terminal(color, quiet, verbose)
     to_file = output_file not in (None, "-")

@@ -7,8 +7,9 @@ plain number or a NumPy array. Each thread has a trace of its own.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NoReturn
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NoReturn, TypeAlias
 from weakref import WeakValueDictionary
 
 from ..diagnostics import Diagnostic, GradcliError, did_you_mean
@@ -24,7 +25,7 @@ from ..engine.scalar_calls import call_on_scalars
 from ..engine.scalars import FAST
 from ..engine.tape import Site
 from ..engine.values import List, describe, read, show_shape
-from ..ops import ALIASES, INFIX, OPS, registry
+from ..ops import ALIASES, OPS, registry
 from ..ops.op import Op
 
 NOWHERE: Any = None  # the place in a program of what happens outside of programs
@@ -47,11 +48,51 @@ class _Session(threading.local):
 session = _Session()
 
 
+@contextmanager
+def in_the_engine() -> Iterator[None]:
+    """Floating-point errors are values; errors come without the frames of the engine, but with what a registered function
+    raised."""
+    try:
+        with ieee():
+            yield
+    except GradcliError as error:
+        raise GradcliError(*error.diagnostics) from getattr(error.__context__, "__cause__", None)
+
+
 def fail(code: str, message: str, help: str = "") -> NoReturn:
     raise GradcliError(Diagnostic(code, message, help=help))
 
 
 # ---- values ----------------------------------------------------------------------------------------------------------
+
+Unary: TypeAlias = Callable[[Any], Any]
+Binary: TypeAlias = Callable[[Any, Any], Any]
+
+
+def _unary(name: str) -> Unary:
+    op = OPS[name]
+    return lambda self: call(op, (self,), _NO_OPTIONS)
+
+
+def _binary(name: str) -> Binary:
+    op = OPS[name]
+    return lambda self, other: call(op, (self, other), _NO_OPTIONS)
+
+
+def _swapped(name: str) -> Binary:
+    op = OPS[name]
+    return lambda self, other: call(op, (other, self), _NO_OPTIONS)
+
+
+def _assigning(name: str) -> Binary:
+    """The operator that gives a variable another state: it stays the same variable."""
+    op = OPS[name]
+
+    def assign(self: Variable, other: Any) -> Variable:
+        self.assign(call(op, (self.value, _plain(other)), _NO_OPTIONS))
+        return self
+
+    return assign
 
 
 class Array:
@@ -96,10 +137,24 @@ class Array:
     def T(self) -> Any:  # noqa: N802 (the name that NumPy gives it)
         return call(OPS["transpose"], (self,), {})
 
+    __neg__, __pos__, __abs__ = _unary("neg"), _unary("pos"), _unary("abs")
+    __add__, __radd__ = _binary("add"), _swapped("add")
+    __sub__, __rsub__ = _binary("sub"), _swapped("sub")
+    __mul__, __rmul__ = _binary("mul"), _swapped("mul")
+    __truediv__, __rtruediv__ = _binary("div"), _swapped("div")
+    __floordiv__, __rfloordiv__ = _binary("floordiv"), _swapped("floordiv")
+    __mod__, __rmod__ = _binary("mod"), _swapped("mod")
+    __pow__, __rpow__ = _binary("pow"), _swapped("pow")
+    __matmul__, __rmatmul__ = _binary("matmul"), _swapped("matmul")
+    __lt__, __le__, __gt__, __ge__ = _binary("lt"), _binary("le"), _binary("gt"), _binary("ge")
+    __eq__, __ne__ = _binary("eq"), _binary("ne")
+    __hash__ = object.__hash__  # comparing them gives numbers
+
     def __getitem__(self, index: Any) -> Any:
         items = index if isinstance(index, tuple) else (index,)
         plain = tuple([i if isinstance(i, slice) or i is ... else _plain(i) for i in items])
-        return outward(read_index(session.run, Site(OPS["getitem"], NOWHERE), self._box, plain))
+        with in_the_engine():
+            return outward(read_index(session.run, Site(OPS["getitem"], NOWHERE), self._box, plain))
 
     def __len__(self) -> int:
         if not self.shape:
@@ -130,24 +185,6 @@ class Array:
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
         fail("E308", "a NumPy array of it would have no history", "take `x.value`, which is one, where no gradient is wanted")
-
-
-def _operator(op: Op, swapped: bool = False) -> Any:
-    if len(op.signature.operands) == 1:
-        return lambda self: call(op, (self,), _NO_OPTIONS)
-    if swapped:
-        return lambda self, other: call(op, (other, self), _NO_OPTIONS)
-    return lambda self, other: call(op, (self, other), _NO_OPTIONS)
-
-
-for _sign, _name in {
-    "+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "**": "pow", "@": "matmul",
-}.items():  # fmt: skip
-    setattr(Array, f"__{_name}__", _operator(INFIX[_sign]))
-    setattr(Array, f"__r{_name}__", _operator(INFIX[_sign], swapped=True))
-for _name in ("lt", "le", "gt", "ge", "eq", "ne", "neg", "pos", "abs"):
-    setattr(Array, f"__{_name}__", _operator(OPS[_name]))
-setattr(Array, "__hash__", object.__hash__)  # noqa: B010 (comparing them gives numbers)
 
 
 class Value(Array):
@@ -212,21 +249,8 @@ class Variable(Array):
         self._inner.state = cast(session.run, new, dtype_name(old)) if dtype_name(new) != dtype_name(old) else new
         self._inner.attach(session.run)
 
-    def __iadd__(self, other: Any) -> Variable:
-        self.assign(self.value + _plain(other))
-        return self
-
-    def __isub__(self, other: Any) -> Variable:
-        self.assign(self.value - _plain(other))
-        return self
-
-    def __imul__(self, other: Any) -> Variable:
-        self.assign(self.value * _plain(other))
-        return self
-
-    def __itruediv__(self, other: Any) -> Variable:
-        self.assign(self.value / _plain(other))
-        return self
+    __iadd__, __isub__, __imul__, __itruediv__ = map(_assigning, ("add", "sub", "mul", "div"))
+    __ifloordiv__, __imod__, __ipow__, __imatmul__ = map(_assigning, ("floordiv", "mod", "pow", "matmul"))
 
     def __reduce__(self) -> Any:
         return Variable, (self.value, self.name, self.trainable)
@@ -325,7 +349,7 @@ def call(op: Op, arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
     if op.name in FAST and op.differentiable and not options and _are_traced_floats(operands):
         site = _sites.get(op) or _sites.setdefault(op, Site(op, NOWHERE))
         return outward(call_on_scalars(run, site, *map(read, operands)))
-    with ieee():
+    with in_the_engine():
         return outward(call_op(run, op, operands, {name: inward(value) for name, value in options.items()}, NOWHERE))
 
 

@@ -8,14 +8,13 @@ from types import TracebackType
 from typing import Any
 
 from ..engine import values
-from ..engine.backends import ieee
 from ..engine.calls import CALL
 from ..engine.tape import Site
 from ..engine.tapes import call as ask
 from ..engine.tapes import unwatch, watch
 from ..engine.values import describe, leaves, read
 from ..engine.windows import Window
-from .arrays import NOWHERE, Array, Variable, as_float, fail, inward, outward, session, state_of
+from .arrays import NOWHERE, Array, Variable, as_float, fail, in_the_engine, inward, outward, session, state_of
 
 
 class Tape:
@@ -88,7 +87,7 @@ class Tape:
             fail("E321", "this tape was asked before", "one that is asked more than once is `gradcli.Tape(persistent=True)`")
         run.once = not any(w.recording and (w is not window or window.persistent) for w in run.trace.windows)
         try:
-            with ieee():
+            with in_the_engine():
                 answer = ask(run, values.Tape(window), name, [inward(target), asked], options, Site(CALL, NOWHERE))
                 return outward(answer)
         finally:

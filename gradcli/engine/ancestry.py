@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ..diagnostics import CallSite, Span
 from .keeping import KeepingTrace
-from .tape import STRIDE, Segment, Site
+from .tape import STRIDE, Segment, Site, Traced
 from .windows import inputs_of
 
 
@@ -115,8 +115,16 @@ class Ancestry:
     @cached_property
     def decided(self) -> dict[int, Span]:
         """By number the first condition that was decided by what depends on it."""
+        return self._behind(self.trace.conditions)
+
+    @cached_property
+    def chosen(self) -> dict[int, Span]:
+        """The same of indices, shapes and counts."""
+        return self._behind(self.trace.choices)
+
+    def _behind(self, uses: Iterable[tuple[Traced, Span]]) -> dict[int, Span]:
         found: dict[int, Span] = {}
-        for (_, number, _), span in self.trace.conditions:
+        for (_, number, _), span in uses:
             pending = [number]
             while pending:
                 n = pending.pop()

@@ -21,20 +21,22 @@ from .changes import note
 from .formulas import array_function, rule_reads, scalar_function
 from .keeping import KeepingTrace
 from .lanes import Lanes, narrow, with_rows
+from .overwriting import spare
 from .run import Run
 from .tape import Site, Trace, blank
 from .values import List, Variable, deeper, describe, read, show_shape
 
 _SCALARS = frozenset((float, int, bool))
 _INTEGERS = frozenset((int, bool))
-_BOXES = frozenset((tuple, Dual))
+_STACKED = frozenset((tuple, Dual, Lanes))  # what only `stack` makes an array of
 LARGE = 2**21  # elements: smaller arrays are made without asking whether there is room
 _NO_OPTIONS: Mapping[str, Any] = {}
 STACK, PART, WHERE = OPS["stack"], OPS["part"], OPS["where"]
 
 
-def apply(run: Run, site: Site, operands: tuple[Any, ...], options: Mapping[str, Any] = _NO_OPTIONS) -> Any:
-    """The op of `site` on values of the language; the result is traced where an operand is active.
+def apply(run: Run, site: Site, operands: tuple[Any, ...], options: Mapping[str, Any] = _NO_OPTIONS, over: bool = False) -> Any:
+    """The op of `site` on values of the language; the result is traced where an operand is active. `over`: the first operand
+    was computed for this alone, so that its array may be written over.
 
     Raises GradcliError at the site for operands that don't fit and results that can't.
     """
@@ -44,7 +46,7 @@ def apply(run: Run, site: Site, operands: tuple[Any, ...], options: Mapping[str,
         return _apply_at(run, site, values, options, level)
     primals = [v[0] if type(v) is tuple else v for v in values]
     if op.elementwise:
-        y = elementwise(run, site, primals)
+        y = elementwise(run, site, primals, spare(site, values, primals) if over and not run.trace.room else None)
     else:
         options = _without_writing(options) if run.trace.room > 0 else options
         y = structural(run, site, primals, options)
@@ -168,7 +170,7 @@ def _operand(run: Run, site: Site, value: Any) -> Any:
 def to_array(run: Run, site: Site, value: List) -> Any:
     """A list of numbers (nested lists: of rows) as an array, by stacking; gradients flow into its elements."""
     items = value.items
-    if _has_traced(items, 0):
+    if _has_boxes(items, 0):
         stack = Site(STACK, site.span, (), site.of)
         return apply(run, stack, tuple([to_array(run, site, i) if type(i) is List else i for i in items]), {"axis": 0})
     return plain_array(run, value, lambda message, help: run.fail("E302", message, site.span, help=help))
@@ -203,11 +205,11 @@ def _nested(value: List, fail: Callable[[str, str], Any]) -> list[Any]:
     return nested
 
 
-def _has_traced(items: list[Any], depth: int) -> bool:
+def _has_boxes(items: list[Any], depth: int) -> bool:
     for item in items:
-        if type(item) in _BOXES or (type(item) is Variable and type(item.box) in _BOXES):
+        if type(item) in _STACKED or (type(item) is Variable and type(item.box) in _STACKED):
             return True
-        if type(item) is List and _has_traced(item.items, deeper(depth)):
+        if type(item) is List and _has_boxes(item.items, deeper(depth)):
             return True
     return False
 
@@ -215,15 +217,15 @@ def _has_traced(items: list[Any], depth: int) -> bool:
 # ---- elementwise -----------------------------------------------------------------------------------------------------
 
 
-def elementwise(run: Run, site: Site, primals: list[Any]) -> Any:
-    """An elementwise op on primals: scalars of Python by their own functions, anything else as arrays."""
+def elementwise(run: Run, site: Site, primals: list[Any], out: Any = None) -> Any:
+    """An elementwise op on primals: scalars of Python by their own functions, anything else as arrays, into `out` if given."""
     try:
-        return _elementwise(run, site, primals)
+        return _elementwise(run, site, primals, out)
     except OpError as error:  # of a function that another package registered
         refuse(run, site, error)
 
 
-def _elementwise(run: Run, site: Site, primals: list[Any]) -> Any:
+def _elementwise(run: Run, site: Site, primals: list[Any], out: Any) -> Any:
     op = site.op
     kinds = {type(p) for p in primals}
     if Lanes in kinds:
@@ -246,6 +248,8 @@ def _elementwise(run: Run, site: Site, primals: list[Any]) -> Any:
     if run.settings.dtype == "float32" and op.integers == "float":
         primals = [run.backend.xp.asarray(p, "float32") if _is_integer(p) else p for p in primals]
     try:
+        if out is not None:
+            return array_function(run.backend, op)(*primals, out=out)
         return run.backend.settle(array_function(run.backend, op)(*primals))
     except TypeError:
         run.fail("E301", f"`{op.infix or op.name}` isn't defined for {' and '.join(map(describe, primals))}", site.span)

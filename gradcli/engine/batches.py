@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from ..diagnostics import Diagnostic
 from ..ops import OPS
 from .apply import apply
 from .backends import count, shape_of
-from .derivatives import gradients, note_unconnected, read_target, verify_target, zeros_like
+from .compressed import batch_rows
+from .derivatives import gradients, note_unconnected, read_target, verify_target
 from .run import Run
 from .tape import Site, primal
 from .unregistered import request
 from .values import read, show_shape
 from .windows import Window
 
-STACK, RESHAPE = OPS["stack"], OPS["reshape"]
+MOVEAXIS, RESHAPE = OPS["moveaxis"], OPS["reshape"]
 
 
 @request
@@ -28,17 +29,17 @@ def batch_jacobian(run: Run, site: Site, operands: list[Any], options: dict[str,
     verify_batch(run, shape, inner, site)
     traced = verify_target(run, target, site.span)
 
-    def pull(seed: Any, recorded: bool = False) -> Any:
-        return gradients(run, [(traced[0], seed)], [operands[1]], recorded, window)[0]
-
-    rows = [pull(seed, not run.once) for seed in batch_seeds(run, primal(target))] if traced else []
-    if all(row is None for row in rows):
+    recorded = None if run.once and run.group is None and not run.level else site
+    (rows,) = batch_rows(run, traced[0], [operands[1]], recorded, window) if traced else [None]
+    if rows is None:
         note_unconnected(run, target, operands[1], site.span, window)
         return None
-    filled = [zeros_like(run, source) if row is None else row for row in rows]
-    # Duals take no plain sweep.
-    warn_of_mixing(run, site, primal(target), filled, lambda seed: pull(seed, recorded=run.level > 0))
-    return joined_rows(run, site, filled, shape, inner)
+
+    def pull(seed: Any) -> Any:
+        return gradients(run, [(traced[0], seed)], [operands[1]], run.level > 0, window)[0]  # duals take no plain sweep
+
+    warn_of_mixing(run, site, primal(target), rows, pull)
+    return joined(run, site, rows, shape, inner)
 
 
 def verify_batch(run: Run, shape: tuple[int, ...], inner: tuple[int, ...], site: Site) -> None:
@@ -48,34 +49,26 @@ def verify_batch(run: Run, shape: tuple[int, ...], inner: tuple[int, ...], site:
         run.fail("E314", f"the first axes of target {ours} and source {theirs} aren't one batch", site.span)
 
 
-def batch_seeds(run: Run, target: Any) -> Iterator[Any]:
-    """The seeds of a batch Jacobian: for each element of a row, ones there in all rows."""
-    size = count(target.shape[1:])
-    for k in range(max(size, 1)):  # an empty array has one, too, which finds what it is connected with
-        seed = run.backend.xp.zeros(target.shape, target.dtype)
-        seed.reshape(target.shape[0], size)[:, k : k + 1] = 1.0
-        yield seed
-
-
-def joined_rows(run: Run, site: Site, rows: list[Any], shape: tuple[int, ...], inner: tuple[int, ...]) -> Any:
-    """The gradients for the seeds of a batch Jacobian as one array, for a target of `shape` and a source of shape `inner`."""
+def joined(run: Run, site: Site, rows: Any, shape: tuple[int, ...], inner: tuple[int, ...]) -> Any:
+    """The batch Jacobian of a target of `shape` by a source of shape `inner`, from what `batch_rows` gives."""
     whole = shape + inner[1:]
     if not count(whole):
-        return run.backend.xp.zeros(whole, primal(rows[0]).dtype)
-    stacked = apply(run, site.derived(STACK), tuple(rows), {"axis": 1})
-    return apply(run, site.derived(RESHAPE), (stacked,), {"shape": list(whole)})
+        return run.backend.xp.zeros(whole, primal(rows).dtype)
+    turned = apply(run, site.derived(MOVEAXIS), (rows,), {"source": 0, "destination": 1})
+    return apply(run, site.derived(RESHAPE), (turned,), {"shape": list(whole)})
 
 
-def warn_of_mixing(run: Run, site: Site, target: Any, rows: list[Any], pull: Callable[[Any], Any]) -> None:
+def warn_of_mixing(run: Run, site: Site, target: Any, rows: Any, pull: Callable[[Any], Any]) -> None:
     """Warns (W204) where rows of the target depend on other rows of the source: with the rows weighed differently, `pull`
     doesn't give the same as weighing what it gave for equal weights, `rows`."""
     xp, n = run.backend.xp, target.shape[0]
-    if n < 2 or not target.size:
+    if n < 2 or not target.size or run.group is not None:
         return
+    rows = primal(rows)
     weights, along = (1 + (xp.arange(m) * 0.618034) % 1 for m in (n, len(rows)))
     seed = (weights[:, None] * along).reshape(target.shape).astype(target.dtype)
     mixed = primal(pull(seed))
-    expected = sum(float(w) * primal(row) for w, row in zip(along, rows, strict=True))
+    expected = sum(float(w) * row for w, row in zip(along, rows, strict=True))
     expected = (expected.T * weights).T
     finite = xp.isfinite(mixed) & xp.isfinite(expected)
     error, size = (xp.where(finite, abs(part), 0).max(initial=0.0) for part in (mixed - expected, expected))

@@ -81,14 +81,21 @@ def _of_maker(run: Run, made: Maker) -> Reason:
         return Reason("nonfinite_input", text, variable.span, "give finite numbers")
     op = record.site.of or record.site.op
     name = f"`{op.infix or op.name}`"
-    operands = [element(v, record.y, made.place) for v in record.operands if v is not None]
-    result, where = element(record.y, record.y, made.place), f" at {list(made.place)}" if made.place else ""
+    y, place = record.y, made.place
+    values = [v for v in record.operands if v is not None]
+    if type(y) is Lanes:  # rows are told by the one that is at fault
+        values = [v.array if type(v) is Lanes else v for v in values]
+        y = y.array
+        place = _place(run, ~run.backend.xp.isfinite(y))
+    operands = [element(v, y, place) for v in values]
+    result = element(y, y, place)
+    where = " in some rows" if y is not record.y else f" at {list(place)}" if place else ""
     if record.site.of is not None:
         text, help = f"the derivative of {name} gives {result}{where}", _SLOPES[op.name]([]) if op.name in _SLOPES else _SCALE
     elif type(record.b) is OwnCall:
         text, help = f"{name} gives {result}{where}", "look at the body of the function"
     else:
-        text, help = f"{_called(op, operands)} is {result}{where}", _advice(op, record, made.place)
+        text, help = f"{_called(op, operands)} is {result}{where}", _advice(op, [number_at(v, y, place) for v in values])
     if made.operand is not None:
         return Reason(
             "nonfinite_input",
@@ -202,8 +209,7 @@ for _alias in ("exp2", "expm1", "cosh", "sinh"):
     _ADVICE[_alias] = _ADVICE["exp"]
 
 
-def _advice(op: Op, record: Record, place: tuple[int, ...]) -> str:
-    values = [number_at(v, record.y, place) for v in record.operands]
+def _advice(op: Op, values: list[Any]) -> str:
     if op.name == "pow" and len(values) == 2 and None not in values:
         a, b = values
         if a == 0:

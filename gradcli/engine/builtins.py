@@ -18,7 +18,6 @@ from .by_rows import RowRange, apart
 from .derivatives import detach, grad, hvp, jvp, vjp
 from .indexing import read_index
 from .jacobians import hessian, jacobian, verify_mode
-from .keeping import settled
 from .lanes import Lanes
 from .run import Run
 from .tape import Site, primal
@@ -54,7 +53,7 @@ def rows(run: Run, site: Site, value: Any) -> list[Any]:
 
 def bounds(run: Run, site: Site, operands: list[Any]) -> range | RowRange:
     """The ints that `range` stands for. Raises GradcliError for anything but one to three ints."""
-    numbers = [settled(read(o), site.span) for o in operands]
+    numbers = [primal(read(o)) for o in operands]
     for number in numbers:
         if type(number) is not int and not (type(number) is Lanes and number.dtype.kind == "i" and not number.shape):
             run.fail("E311", f"`range` takes ints, and this is {describe(number)}", site.span, help="convert with `int64(…)`")

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import count
 from typing import Any, NoReturn
 
-from ..diagnostics import Span
+from ..diagnostics import GradcliError, Span
 from .lanes import Group, Lanes, UnrelatedError, deepest, narrow, spread, with_rows
 from .run import Run
 from .tape import Site
@@ -114,7 +114,19 @@ def on_lanes(run: Run, site: Site, primals: list[Any], options: Mapping[str, Any
         y = compute([p.array if own else p for p, own in zip(primals, laned, strict=True)], options, function)
     except _ByRowError:
         return _row_by_row(run, primals, options, group, compute)
-    return [Lanes(part, group) for part in y] if type(y) is list else Lanes(y, group)
+    except GradcliError as error:
+        if error.diagnostics[0].code in _OF_SHAPES:  # the message of a row alone has its own shapes
+            _row_by_row(run, primals, options, group, compute)
+        raise
+    return [Lanes(_in_order(xp, part), group) for part in y] if type(y) is list else Lanes(_in_order(xp, y), group)
+
+
+_OF_SHAPES = ("E304", "E320")
+
+
+def _in_order(xp: Any, y: Any) -> Any:
+    """The array with its rows side by side in memory (or one that stands for all), as all that comes next wants them."""
+    return y if y.strides[-1] in (y.itemsize, 0) else xp.ascontiguousarray(y)
 
 
 class _ByRowError(Exception):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from ..diagnostics import CallSite, GradcliError, Span, did_you_mean
@@ -12,6 +13,7 @@ from ..ops import BUILTINS, registry
 from ..ops.op import BindingError, Op
 from . import builtins, indexing, modules, tapes
 from .apply import apply
+from .choices import deciding
 from .compiler import Closure, Compiler
 from .inlining import known_functions
 from .liveness import Liveness
@@ -208,17 +210,22 @@ def call_value(run: Run, callee: Any, arguments: list[Any], keywords: dict[str, 
     Raises GradcliError (E308) for anything else."""
     if type(callee) is Function:
         return call_function(run, callee, arguments, keywords, site, path)
+    if type(callee) is Transform:
+        call_mapped, call_transform = _callers()
+        return (call_mapped if callee.kind == "vmap" else call_transform)(run, callee, arguments, keywords, site)
     if isinstance(callee, Op):
         return call_op(run, callee, arguments, keywords, site.span)
     if type(callee) is Instance:
         return call_value(run, modules.call_member(run, callee, site.span), arguments, keywords, site, path)
-    if type(callee) is Transform:
-        from .mapping import call_mapped  # which call functions
-        from .transforms import call_transform
-
-        call = call_mapped if callee.kind == "vmap" else call_transform
-        return call(run, callee, arguments, keywords, site)
     run.fail("E308", f"{describe(callee)} is not a function", site.span, help="only functions can be called")
+
+
+@cache
+def _callers() -> tuple[Callable[..., Any], Callable[..., Any]]:
+    from .mapping import call_mapped  # which call functions
+    from .transforms import call_transform
+
+    return call_mapped, call_transform
 
 
 def call_op(run: Run, op: Op, arguments: list[Any], keywords: dict[str, Any], span: Span) -> Any:
@@ -263,7 +270,7 @@ def compile_structural(c: Compiler, node: program.Apply, site: Site, operands: l
 
     op = node.op
     c.rules = c.rules or op.reverse_only
-    given = [(name, compile_expression(c, value)) for name, value in node.options]
+    given = [(name, deciding(c, compile_expression(c, value), value.span)) for name, value in node.options]
     parameters = op.signature.operands
     fixed = [_default(parameters[k].default) if operand is None else operand for k, operand in enumerate(operands)]
     if op.engine or op.signature.variadic:
@@ -321,7 +328,7 @@ def _compile_transform(c: Compiler, node: program.Apply) -> Closure:
     assert node.operands[0] is not None
     function = compile_expression(c, node.operands[0])
     given = [(name, compile_expression(c, value)) for name, value in node.options]
-    site = Site(node.op, node.span)
+    site, kind = Site(node.op, node.span), node.op.name
     options: dict[str, Any] | None = None
 
     def call(frame: list[Any]) -> Transform:
@@ -329,7 +336,10 @@ def _compile_transform(c: Compiler, node: program.Apply) -> Closure:
         if options is None:
             base = {p.name: p.default for p in node.op.signature.options}
             options = builtins.transform_options(frame[0], site, base | {name: value(frame) for name, value in given})
-        return builtins.transform(frame[0], site, function(frame), options)
+        value = function(frame)
+        if type(value) is Function:
+            return Transform(kind, value, **options)
+        return builtins.transform(frame[0], site, value, options)
 
     return call
 

@@ -44,7 +44,8 @@ def in_chunks(backend: Backend, function: Callable[..., Any], summed: bool = Fal
         first = function(*_piece(flat, pieces, 0, chunk))
         buffer = into if onto is None else onto
         fits = buffer is not None and buffer.dtype == first.dtype and buffer.flags.c_contiguous
-        result = buffer.reshape(-1) if fits else xp.empty(size, first.dtype)
+        whole = buffer if fits else xp.empty(shape, first.dtype)
+        result = whole.reshape(-1)
         adds = fits and onto is not None
         for start in starts:
             part, place = _piece(flat, pieces, start, start + chunk), result[start : start + chunk]
@@ -54,8 +55,7 @@ def in_chunks(backend: Backend, function: Callable[..., Any], summed: bool = Fal
                 function(*part, out=place)
             else:
                 place[...] = function(*part) if start else first
-        result = result.reshape(shape)
-        return result if adds else added(result, onto)
+        return whole if adds else added(whole, onto)
 
     return call
 

@@ -44,7 +44,7 @@ class Compiler:
         self.in_module = False
         self.declared: set[int] = set()
         self.fusing = False
-        self.functions: dict[int, program.Function] = {}
+        self.functions: dict[int, Any] = {}
         self.in_function, self.asks, self.rules = False, keeps_all, False
         self.parameters: set[int] = set()
         self.liveness: Any = None

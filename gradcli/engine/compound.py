@@ -64,7 +64,7 @@ def tangent_op(op: Op, active: tuple[int, ...]) -> tuple[Op, tuple[int | str, ..
     places: dict[int | str, Formula] = {read: Formula("operand", n + k) for k, read in enumerate(reads)}
     total = ZERO
     for k, partial in enumerate(partials):
-        total = plus(total, _scaled("tangent_mul", Formula("operand", k), substitute(partial, places)))
+        total = plus(total, scaled("tangent_mul", Formula("operand", k), substitute(partial, places)))
     return compound(f"tangent of {op.name}", total, n + len(reads), op.category), reads
 
 
@@ -73,7 +73,7 @@ def tangent_formula(formula: Formula, n_operands: int, active: list[int]) -> For
     partials = differentiate(formula, n_operands)
     total = ZERO
     for position, k in enumerate(active):
-        total = plus(total, _scaled("tangent_mul", Formula("operand", n_operands + position), partials[k]))
+        total = plus(total, scaled("tangent_mul", Formula("operand", n_operands + position), partials[k]))
     return total
 
 
@@ -132,10 +132,10 @@ def _shares(node: Formula, g: Formula) -> list[tuple[Formula, Formula]]:
 
 
 def strict_product(g: Formula, partial: Formula) -> Formula:
-    return _scaled("strict_mul", g, partial)
+    return scaled("strict_mul", g, partial)
 
 
-def _scaled(kind: str, g: Formula, partial: Formula) -> Formula:
+def scaled(kind: str, g: Formula, partial: Formula) -> Formula:
     """`g * partial` by the product `kind`, without what needs no product."""
     if partial.kind == "number" and not isinstance(partial.value, complex):
         if partial.value == 0:

@@ -15,7 +15,7 @@ from .apply import apply
 from .backends import count, dtype_name, is_complex, is_inexact, shape_of
 from .boxes import primal
 from .derivatives import differentiable, number_of, zeros_like
-from .records import path
+from .records import groups_of, path
 from .reverse import between
 from .run import Run
 from .seeds import Sweeps
@@ -70,6 +70,26 @@ def blocks(
     return [None if n is None else found.get(n) for n in numbers]
 
 
+def batch_rows(
+    run: Run, target: Traced, sources: Sequence[Any], site: Site | None, window: Window | None = None, since: int | None = None
+) -> list[Any]:
+    """By each of the sources the gradients of the elements that the rows of the target have: along a first axis, of the sum of
+    the k-th elements of all rows. None where unconnected."""
+    numbers = [number_of(source) for source in sources]
+    by = {n: source for n, source in zip(numbers, sources, strict=True) if n is not None}
+    if not by:
+        return [None] * len(numbers)
+    question = _Question(run, target, by, site, window or run.trace.main, since)
+    size = count(question.shape[1:])
+    if not question.sources:
+        return [None] * len(numbers)
+    if not question.height:
+        return [run.backend.xp.zeros((size, *question.shapes[n])) if n in question.sources else None for n in numbers]
+    found = question.sweeps.all(True, run.backend.xp.arange(question.height) % size, size)
+    rows = dict(zip(question.sources, found, strict=True))
+    return [None if n is None else rows.get(n) for n in numbers]
+
+
 class _Question:
     """The derivatives of a value by sources. `records` are what lies between, in execution order; `sources` are those that
     the value is connected with, by number, with their `shapes`, and `ends` those that the window watches but didn't make."""
@@ -85,12 +105,15 @@ class _Question:
         self.sources = {n: source for n, source in by.items() if n in inputs and (marked is None or n in marked)}
         self.likes = {n: primal(read(source)) for n, source in self.sources.items()}
         self.shape, self.shapes = shape_of(primal(target)), {n: shape_of(like) for n, like in self.likes.items()}
-        self.sweeps = Sweeps(run, target, self.sources, way, self.records, site, since)
+        self.groups = groups_of(self.records)
+        self.sweeps = Sweeps(run, target, self.sources, way, self.records, self.groups, site, since)
         self.height, self.width = count(self.shape), sum(map(count, self.shapes.values()))
 
     def answer(self, mode: str, sparse: bool, symmetric: bool) -> dict[int, Any]:
-        if self.run.rules or not all(is_inexact(like) and not is_complex(like) for like in self.likes.values()):
-            mode, symmetric = "reverse", False  # a rule is for the way back, and needn't be a derivative; i goes with 1
+        real = all(is_inexact(like) and not is_complex(like) for like in self.likes.values())
+        if self.run.rules or self.groups or not real:
+            mode = "reverse"  # a rule is for the way back; i goes with 1; rows may have parted
+        symmetric = symmetric and not self.run.rules  # which needn't be derivatives
         if not (self.shape or sparse or mode == "forward"):  # a gradient
             return dict(zip(self.sources, self.sweeps.gradient(), strict=True))
         found = None

@@ -4,7 +4,7 @@ whose results nobody will differentiate needn't be recorded."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 from ..diagnostics import Span
 from ..lang import program
@@ -89,19 +89,27 @@ def has_elements(node: program.Program) -> bool:
 def scalar_variables(node: program.Program, inputs: Mapping[str, Any]) -> list[str] | None:
     """The names of the variables, if all are scalars as far as the text and the values from outside show; else None, as
     where modules declare some: there may be any number of instances."""
+    if not all(_is_scalar(item, inputs) for item in node.body if _declares_variable(item)):
+        return None  # told without a look at the rest
     names = []
     for item, inner in _everything(node.body):
-        if isinstance(item, program.Declare) and item.kind == "var":
-            if inner:
-                return None
-            if item.slot.name in inputs:
-                is_scalar = type(inputs[item.slot.name]) in (int, float)
-            else:
-                is_scalar = isinstance(item.value, program.Constant) and type(item.value.value) is float
-            if not is_scalar or (item.type is not None and item.type.shape is not None):
+        if _declares_variable(item):
+            if inner or not _is_scalar(item, inputs):
                 return None
             names.append(item.slot.name)
     return names
+
+
+def _declares_variable(item: Any) -> TypeGuard[program.Declare]:
+    return isinstance(item, program.Declare) and item.kind == "var"
+
+
+def _is_scalar(item: program.Declare, inputs: Mapping[str, Any]) -> bool:
+    if item.type is not None and item.type.shape is not None:
+        return False
+    if item.slot.name in inputs:
+        return type(inputs[item.slot.name]) in (int, float)
+    return isinstance(item.value, program.Constant) and type(item.value.value) is float
 
 
 # ---- programs that differentiate once --------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from .boxes import primal
 from .by_rows import ApartError
 from .changes import forget, held, put_all
 from .compiler import Compiler
-from .lanes import Group, Lanes
+from .lanes import Group, Lanes, common
 from .liveness import Slots
 from .run import Run
 from .tape import Site
@@ -251,13 +251,17 @@ def _merged_changes(run: Run, group: Group, parts: list[Part], site: Site, indic
 
 
 def together(run: Run, parent: Group, groups: Sequence[Group]) -> tuple[Group, list[Any]]:
-    """The group that has all the rows of `groups`, and where each of these has its own in it."""
+    """The group that has all the rows of `groups`, parts of `parent`, and where each of these has its own in it. What all of
+    them can read, it can."""
     xp = run.backend.xp
-    ways = [g.way_to(parent) for g in groups]
-    if sum(g.size for g in groups) == parent.size:
-        return parent, ways
+    whole = groups[0]
+    for group in groups:
+        whole = common(whole, group) or parent
+    ways = [g.way_to(whole) for g in groups]
+    if sum(g.size for g in groups) == whole.size:
+        return whole, ways
     rows = xp.sort(xp.concatenate(ways))
-    return Group(len(rows), parent, rows), [xp.searchsorted(rows, way) for way in ways]
+    return Group(len(rows), whole, rows), [xp.searchsorted(rows, way) for way in ways]
 
 
 def merge(run: Run, site: Site, group: Group, groups: Sequence[Group], indices: Sequence[Any], values: list[Any]) -> Any:

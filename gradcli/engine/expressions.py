@@ -19,9 +19,10 @@ from .by_rows import agreed, joint
 from .compiler import Closure, Compiler
 from .divergence import MERGE, choose
 from .formulas import scalar_function
-from .fusion import fuse, plan
+from .fusion import fuse, fuse_list, plan, plan_list
 from .keeping import KeepingTrace
 from .lanes import Lanes, narrow
+from .overwriting import MAKES_NEW, WRITES_OVER
 from .scalar_closures import Operand
 from .scalars import FAST
 from .tape import Site, primal
@@ -133,7 +134,10 @@ def _call(c: Compiler, node: program.Call) -> Closure:
     if c.slow or c.fusing:
         return cold
     found = plan(c, node, lambda part: compile_value(c, part))
-    return cold if found is None else fuse(found, cold, apply)
+    if found is not None:
+        return fuse(found, cold, apply)
+    several = plan_list(c, node)
+    return cold if several is None else fuse_list(several, cold, apply)
 
 
 def _operation(c: Compiler, node: program.Apply) -> Closure:
@@ -169,19 +173,31 @@ def _binary_chain(c: Compiler, node: program.Apply) -> Closure:
             return value
 
         return chain
-    left = _operand(c, spine[-1].operands[0])
+    below = spine[-1].operands[0]
+    left = _operand(c, below)
     for link in reversed(spine):
-        closure = _binary(c, Site(link.op, link.span), left, _operand(c, link.operands[1]))
-        left = Operand("closure", closure)
+        over = link.op.name in WRITES_OVER and _is_new(below) and not c.keeps_all
+        closure = _binary(c, Site(link.op, link.span), left, _operand(c, link.operands[1]), over)
+        left, below = Operand("closure", closure), link
     return closure
 
 
-def _binary(c: Compiler, site: Site, left: Operand, right: Operand) -> Closure:
+def _is_new(node: program.Expression) -> bool:
+    """Whether what an expression gives, if it is an array, is new and known to nobody else."""
+    return isinstance(node, program.Apply) and node.op.name in MAKES_NEW
+
+
+_apply_over = partial(apply, over=True)
+
+
+def _binary(c: Compiler, site: Site, left: Operand, right: Operand, over: bool = False) -> Closure:
     if not c.slow and site.op.name in FAST and not (left.kind in _NUMBER_KINDS and right.kind in _NUMBER_KINDS):
         if site.op.integers == "bool":
             return scalar_closures.comparison(site, left, right, compare)
-        return scalar_closures.binary(site, left, right)
+        return scalar_closures.binary(site, left, right, _apply_over if over else apply)
     a, b = _closure(left), _closure(right)
+    if over:
+        return lambda frame: apply(frame[0], site, (a(frame), b(frame)), over=True)
     return lambda frame: apply_any(frame[0], site, a(frame), b(frame))
 
 

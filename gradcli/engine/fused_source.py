@@ -13,10 +13,11 @@ from ..ops.formula import Formula
 from ..ops.op import Op
 from .apply import apply
 from .backends import INT_MAX, INT_MIN
-from .boxes import Dual
-from .compound import compound, tangent_formula
+from .boxes import Dual, primal
+from .compound import compound, substitute, tangent_formula
 from .formula_source import REFUSED, FormulaSource
-from .formulas import fast_by_name
+from .formulas import fast_by_name, forward_formula, scalar_function
+from .readings import READ
 from .scalar_calls import Operand, call_lines
 from .scalar_closures import EXACT_ON_INTS, INFIX
 from .tape import Site
@@ -78,9 +79,10 @@ class _Writer:
     """Collects the source, operation by operation."""
 
     def __init__(self, leaves: list[Leaf], kinds: tuple[str, ...]) -> None:
-        self.names: dict[str, Any] = {"Variable": Variable, "Dual": Dual, "apply": apply, "MISS": MISS}
+        self.names: dict[str, Any] = {"Variable": Variable, "Dual": Dual, "apply": apply, "primal": primal, "MISS": MISS}
         self.names.update(INT_MIN=INT_MIN, INT_MAX=INT_MAX)
         self.kinds = kinds
+        self.read = False  # whether a reading of a call is part of it
         self.head: list[str] = []  # what brings the leaves into locals
         self.inactive: list[str] = []  # what computes the operations on what isn't boxed
         self.operands: list[Operand] = []
@@ -124,9 +126,15 @@ class _Writer:
 
     def compute(self, j: int, op: Op, operands: list[_Value]) -> _Value | None:
         """One operation: as a line if nothing is boxed, else as a formula. None for ints that only `apply` can treat."""
+        is_reading = op.name == READ
+        if is_reading and any(operand.kind == "int" for operand in operands):
+            return None
         if any(operand.formula is not None for operand in operands):
-            formulas = tuple([self._constant(o) if o.formula is None else o.formula for o in operands])
-            return _Value("", "float", Formula(op.name, None, formulas))
+            formulas = [self._constant(o) if o.formula is None else o.formula for o in operands]
+            if is_reading:
+                self.read = True
+                return _Value("", "float", substitute(forward_formula(op), dict(enumerate(formulas))))
+            return _Value("", "float", Formula(op.name, None, tuple(formulas)))
         on_ints = all(operand.kind == "int" for operand in operands)
         texts = [operand.text for operand in operands]
         kind = "float"
@@ -138,9 +146,11 @@ class _Writer:
         elif on_ints and op.integers == "keep":
             return None
         else:
-            self.names[f"f{j}_"] = fast_by_name(op.name)
+            self.names[f"f{j}_"] = scalar_function(op) if is_reading else fast_by_name(op.name)
             expression = f"f{j}_({', '.join(texts)})"
         self.inactive.append(f"t{j}_ = {expression}")
+        if is_reading:  # a derivative where products must be the strict ones of its own mode
+            self.inactive.append(f"if t{j}_ - t{j}_ != 0.0: return MISS")
         if kind == "int":
             self.inactive.append(f"if not INT_MIN <= t{j}_ <= INT_MAX: return MISS")
         return _Value(f"t{j}_", kind)
@@ -153,6 +163,7 @@ class _Writer:
 
     def function(self, span: Span, result: _Value) -> Callable[..., Any]:
         lines = list(self.head)
+        result = self._without_unread(result, lines)
         if result.formula is None:
             lines += ["try:", *[f"    {line}" for line in self.inactive], f"{REFUSED}: return MISS", f"return {result.text}"]
         elif "dual" in self.kinds:
@@ -164,7 +175,10 @@ class _Writer:
                 self.names["site"] = site
                 lines += ["try:", "    pass", *[f"    {line}" for line in self.inactive], f"{REFUSED}: return MISS"]
                 values = ", ".join([operand.primal for operand in self.operands])
-                lines.append(f"return apply(frame[0], site, ({values},))")
+                lines.append(f"y = apply(frame[0], site, ({values},))")
+                if self.read:
+                    lines += ["p = primal(y)", "if p - p != 0.0: return MISS"]
+                lines.append("return y")
             else:
                 active = tuple([k for k, operand in enumerate(self.operands) if operand.number])
                 active_site = self.names["active"] = site.on(active)
@@ -175,6 +189,20 @@ class _Writer:
         exec(compile(source, "<fused expression>", "exec"), self.names)
         hot: Callable[..., Any] = self.names["hot"]
         return hot
+
+    def _without_unread(self, result: _Value, lines: list[str]) -> _Value:
+        """The result without the operands that it doesn't read. The function that was read for it may use them: what tapes
+        want to know of that, only a call tells."""
+        if result.formula is None or len(reads := sorted(result.formula.reads(), key=int)) == len(self.operands):
+            return result
+        lines += [
+            f"if len({self.operands[k].origin}.trace.windows) > 1: return MISS"
+            for k in range(len(self.operands))
+            if k not in reads and "traced" in self.kinds and self.operands[k].number
+        ]
+        self.operands = [self.operands[int(k)] for k in reads]
+        places: dict[int | str, Formula] = {k: Formula("operand", j) for j, k in enumerate(reads)}
+        return _Value("", "float", substitute(result.formula, places))
 
     def _with_tangent(self, formula: Formula) -> list[str]:
         """The lines that compute a value and its tangent, of duals of one level."""

@@ -18,10 +18,10 @@ from ..lang import program
 from .boxes import Dual, primal
 from .compiler import Closure, Compiler
 from .fused_source import MISS, Leaf, Operation, Plan, write
-from .inlining import expression_of, inlined
-from .scalars import FAST
+from .inlining import Known, expression_of, inlined
+from .readings import READ, NotPlainError, is_operation, is_readable, read_call
 from .tape import Site
-from .values import FRAME_HEAD, Variable
+from .values import FRAME_HEAD, List, Variable
 
 HOT = 40  # evaluations; writing a function takes as long as some hundred of them
 MAX_OPS = 40
@@ -32,22 +32,50 @@ def plan(c: Compiler, node: program.Expression, compile_value: Callable[[program
     """The plan of an expression; None where there is nothing to gain. `compile_value` makes the closures of what isn't
     part of it: calls, elements, conditions."""
     inlines = not c.counts  # each statement of a function counts
-    if not (_is_fusible(node) or (inlines and inlined(node, c.functions))):
+    if not (is_operation(node) or (inlines and is_readable(node, c.functions))):
         return None
     if inlines:
-        with suppress(_NotPlainError):
+        with suppress(NotPlainError):
             found = Plan([], [])
             _collect(node, found, None, c.functions, None, 0)
-            return found if len(found.ops) > 1 and found.leaves else None
-    if not _is_fusible(node):
+            worth = len(found.ops) > 1 or [op.site.op.name for op in found.ops] == [READ]
+            return found if worth and found.leaves else None
+    if not is_operation(node):
         return None
     found = Plan([], [])
     _collect(node, found, compile_value, {}, None, 0)
     return found if len(found.ops) > 1 and found.leaves else None
 
 
-class _NotPlainError(Exception):
-    """An expression has a part that is neither an operation on scalars nor a call that can be read as one."""
+def plan_list(c: Compiler, node: program.Call) -> list[Plan] | None:
+    """The plans of the numbers in a list that a call gives, as `grad(f, wrt = [0, 1])(x, y)` does; None if it can't be read.
+    They have their leaves in common."""
+    if c.counts or not is_readable(node, c.functions):
+        return None
+    with suppress(NotPlainError):
+        reading = read_call(node, c.functions)
+        leaves: list[Leaf] = []
+        plans = [Plan([], leaves) for _ in reading.formulas]
+        for found, op in zip(plans, reading.ops(), strict=True):
+            refs = tuple([_collect(operand, found, None, c.functions, None, 1) for operand in reading.operands])
+            found.ops.append(Operation(Site(op, node.span), refs))
+        return plans if reading.listed and leaves else None
+    return None
+
+
+def fuse_list(plans: list[Plan], cold: Closure, single: Callable[[Any, Site, tuple[Any, ...]], Any]) -> Closure:
+    """The closure of a call that gives a list, as `fuse` does it."""
+
+    def write_all(kinds: tuple[str, ...]) -> Callable[[list[Any]], Any] | None:
+        functions = [write(found, kinds) for found in plans]
+
+        def hot(frame: list[Any]) -> Any:
+            values = [function(frame) for function in functions if function is not None]
+            return MISS if MISS in values else List(values)
+
+        return None if None in functions else hot
+
+    return _fuse(plans[0], cold, single, write_all)
 
 
 def fuse(found: Plan, cold: Closure, single: Callable[[Any, Site, tuple[Any, ...]], Any]) -> Closure:
@@ -55,6 +83,15 @@ def fuse(found: Plan, cold: Closure, single: Callable[[Any, Site, tuple[Any, ...
 
     `single(run, site, operands)` is one operation on any values.
     """
+    return _fuse(found, cold, single, lambda kinds: write(found, kinds))
+
+
+def _fuse(
+    found: Plan,
+    cold: Closure,
+    single: Callable[[Any, Site, tuple[Any, ...]], Any],
+    write: Callable[[tuple[str, ...]], Callable[..., Any] | None],
+) -> Closure:
     ops, leaves = found
     variants: dict[tuple[str, ...], Callable[..., Any] | None] = {}
     hot: Callable[..., Any] | None = None
@@ -67,7 +104,7 @@ def fuse(found: Plan, cold: Closure, single: Callable[[Any, Site, tuple[Any, ...
         if "" in kinds:
             count = 0  # arrays: no need to look each time
         if kinds not in variants and len(variants) < MAX_VARIANTS:
-            variants[kinds] = None if "" in kinds else write(found, kinds)
+            variants[kinds] = None if "" in kinds else write(kinds)
         hot = variants.get(kinds)
 
     def expression(frame: list[Any]) -> Any:
@@ -111,32 +148,23 @@ def _one_by_one(run: Any, ops: list[Operation], leaves: list[Any], single: Calla
     return results[-1]
 
 
-def _is_fusible(node: program.Expression) -> bool:
-    """Whether a node is an operation that a fused expression can have."""
-    if not isinstance(node, program.Apply) or not node.op.elementwise or node.options or None in node.operands:
-        return False
-    if node.op.integers == "bool" or not node.op.differentiable:
-        return False
-    return len(node.operands) == 1 or (len(node.operands) == 2 and node.op.name in FAST)
-
-
 def _collect(
     node: program.Expression,
     found: Plan,
     compile_value: Callable[[program.Expression], Closure] | None,
-    functions: dict[int, program.Function],
+    functions: dict[int, Known],
     arguments: dict[int, tuple[str, Any]] | None,
     depth: int,
 ) -> tuple[str, Any]:
     """Lists the operations below `node`, operands first, and the leaves that they read.
 
     `arguments` are those of the function, by slot, whose expression the node is part of. Without `compile_value`, raises
-    _NotPlainError for what isn't an operation, a name, a number, or a call of one of the `functions`.
+    NotPlainError for what isn't an operation, a name, a number, or a call of one of the `functions`.
     """
     if isinstance(node, program.Constant) and type(node.value) in (float, int):
         return "number", node.value
     room = max(len(found.ops), depth) < MAX_OPS
-    if _is_fusible(node) and room:
+    if is_operation(node) and room:
         assert isinstance(node, program.Apply)
         operands = [
             _collect(operand, found, compile_value, functions, arguments, depth + 1)
@@ -155,13 +183,23 @@ def _collect(
     if compile_value is not None:
         found.leaves.append(Leaf("closure", compile_value(node)))
         return "leaf", len(found.leaves) - 1
-    function = inlined(node, functions) if arguments is None and room else None
-    if function is None or (value := expression_of(function)) is None:
-        raise _NotPlainError
-    assert isinstance(node, program.Call)
-    given = [_collect(a.value, found, compile_value, functions, arguments, depth + 1) for a in node.arguments]
-    inner = {p.slot.index: ref for p, ref in zip(function.parameters, given, strict=True)}
-    return _collect(value, found, compile_value, functions, inner, depth + 1)
+    if not isinstance(node, program.Call) or arguments is not None or not room:
+        raise NotPlainError
+    function = inlined(node, functions)
+    if function is not None and (value := expression_of(function)) is not None:
+        before = len(found.ops), len(found.leaves)
+        with suppress(NotPlainError):
+            given = [_collect(a.value, found, compile_value, functions, arguments, depth + 1) for a in node.arguments]
+            inner = {p.slot.index: ref for p, ref in zip(function.parameters, given, strict=True)}
+            return _collect(value, found, compile_value, functions, inner, depth + 1)
+        del found.ops[before[0] :], found.leaves[before[1] :]
+    reading = read_call(node, functions)
+    if reading.listed:
+        raise NotPlainError
+    (op,) = reading.ops()
+    refs = tuple([_collect(operand, found, compile_value, functions, arguments, depth + 1) for operand in reading.operands])
+    found.ops.append(Operation(Site(op, node.span), refs))
+    return "op", len(found.ops) - 1
 
 
 def _kind(value: Any) -> str:

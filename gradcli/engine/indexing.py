@@ -12,8 +12,8 @@ from .apply import apply, to_array
 from .attached import gradient
 from .backends import CPU, dtype_name, shape_of
 from .by_rows import apart
+from .choices import deciding
 from .compiler import Closure, Compiler
-from .keeping import settled
 from .lanes import Lanes
 from .modules import member as instance_member
 from .run import Run
@@ -41,10 +41,12 @@ def _compile_item(c: Compiler, item: program.IndexItem) -> Closure:
     if isinstance(item, program.EllipsisItem):
         return lambda frame: Ellipsis
     if isinstance(item, program.Slice):
-        bounds = [None if b is None else compile_value(c, b) for b in (item.start, item.stop, item.step)]
         span = item.span
+        parts = (item.start, item.stop, item.step)
+        bounds = [None if b is None else deciding(c, compile_value(c, b), span) for b in parts]
         return lambda frame: slice(*[None if b is None else _bound(frame[0], b(frame), span) for b in bounds])
-    value, span = compile_value(c, item), item.span
+    span = item.span
+    value = deciding(c, compile_value(c, item), span)
 
     def index(frame: list[Any]) -> Any:
         i = value(frame)
@@ -54,7 +56,7 @@ def _compile_item(c: Compiler, item: program.IndexItem) -> Closure:
 
 
 def _bound(run: Run, value: Any, span: Span) -> Any:
-    value = settled(value, span)
+    value = primal(value)
     if value is None or (type(value) is int):
         return value
     if type(value) is Lanes and value.dtype.kind == "i":
@@ -63,7 +65,7 @@ def _bound(run: Run, value: Any, span: Span) -> Any:
 
 
 def _index(run: Run, value: Any, span: Span) -> Any:
-    value = settled(value, span)
+    value = primal(value)
     if type(value) is List:
         value = primal(to_array(run, Site(GETITEM, span), value))
         value = value.astype("int64") if not value.size else value

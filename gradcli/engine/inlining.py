@@ -6,29 +6,42 @@ but one `fn` statement binds, and a function of one expression of its parameters
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..lang import program
 from .compiler import own_nodes
 
 
+class Known(NamedTuple):
+    """A function that a slot holds for good: a `fn`, or a derivative of one. `home` has what is known in the frame that binds
+    it; None if that is the slot's own."""
+
+    value: program.Function | program.Apply
+    home: dict[int, Known] | None = None
+
+
 def known_functions(
-    body: Any, function: program.Function | None = None, outside: dict[int, program.Function] | None = None
-) -> dict[int, program.Function]:
+    body: Any, function: program.Function | None = None, outside: dict[int, Known] | None = None
+) -> dict[int, Known]:
     """The slots of a frame that hold one function for good: those that the body of the frame's `function` binds, and those
     that this captures from the frame `outside`."""
     bound = {} if function is None else {parameter.slot.index: 1 for parameter in function.parameters}
     captures = () if function is None else function.captures
-    functions: dict[int, program.Function] = {}
+    functions: dict[int, program.Function | program.Apply] = {}
     for node in own_nodes(body):
-        is_definition = isinstance(node, program.Assign) and isinstance(node.value, program.FunctionLiteral)
-        if is_definition and isinstance(node.target, program.NameTarget):
-            functions[node.target.slot.index] = node.value.function
+        if isinstance(node, program.Assign) and isinstance(node.target, program.NameTarget):
+            if isinstance(node.value, program.FunctionLiteral):
+                functions[node.target.slot.index] = node.value.function
+            elif isinstance(node.value, program.Apply) and node.value.op.transforms:
+                functions[node.target.slot.index] = node.value
         if not isinstance(node, program.Read):
             for slot in _slots(node):
                 bound[slot.index] = bound.get(slot.index, 0) + 1
-    known = {k: function for k, function in functions.items() if bound[k] == 1}
-    known.update({own.index: outside[outer.index] for outer, own in captures if outside and outer.index in outside})
+    known = {k: Known(value) for k, value in functions.items() if bound[k] == 1}
+    for outer, own in captures:
+        if outside and outer.index in outside:
+            found = outside[outer.index]
+            known[own.index] = found if found.home is not None else Known(found.value, outside)
     return known
 
 
@@ -45,12 +58,18 @@ def _slots(node: Any) -> list[program.Slot]:
     return found
 
 
-def inlined(node: program.Expression, known: dict[int, program.Function]) -> program.Function | None:
+def inlined(node: program.Expression, known: dict[int, Known]) -> program.Function | None:
     """The function whose expression a call can be read as; None for any other node."""
     if not isinstance(node, program.Call) or not isinstance(node.callee, program.Read) or node.callee.checked:
         return None
-    function = known.get(node.callee.slot.index)
-    if function is None or function.rule is not None or function.opaque or function.captures or function.self_slot is not None:
+    function = known[node.callee.slot.index].value if node.callee.slot.index in known else None
+    if (
+        not isinstance(function, program.Function)
+        or function.rule is not None
+        or function.opaque
+        or function.captures
+        or function.self_slot is not None
+    ):
         return None
     if len(node.arguments) != len(function.parameters) or any(argument.keyword for argument in node.arguments):
         return None

@@ -75,7 +75,7 @@ def jacobian(run: Run, site: Site, operands: list[Any], options: dict[str, Any],
     entries that aren't zero by structure."""
     target, source = operands
     mode, sparse = verify_mode(run, options.get("mode", "auto"), site.span), bool(options.get("sparse", False))
-    recorded = None if run.once else site
+    recorded = None if run.once and run.group is None and not run.level else site
 
     def block(value: Any, by: Any) -> Any:
         traced = verify_target(run, value, site.span)
@@ -95,7 +95,7 @@ def hessian(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) 
     """`hessian(target, source)`: the Jacobian of the gradient; zeros where the gradient is constant."""
     target, source = operands
     mode, sparse = verify_mode(run, options["mode"], site.span), bool(options["sparse"])
-    recorded = None if run.once else site
+    recorded = None if run.once and run.group is None and not run.level else site
 
     def second(by: Any, window: Window) -> Any:
         seeds = merged(run, site, [(t, ones_like(run, t)) for t in verify_target(run, target, site.span)])

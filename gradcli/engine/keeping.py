@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from ..diagnostics import Span
 from ..ops.op import Op
 from .backends import is_inexact
-from .boxes import primal, up_to
 from .tape import Leaf, Segment, Site, Trace, Traced
 
 ROOM = 2**29  # bytes of values that no rule reads
@@ -30,7 +29,8 @@ class KeepingTrace(Trace):
     """
 
     __slots__ = (
-        "active", "conditions", "declined", "executed", "paused", "room", "segments", "states", "watched_constants", "witnessed",
+        "active", "choices", "conditions", "declined", "executed", "paused", "room", "segments", "states", "watched_constants",
+        "witnessed",
     )  # fmt: skip
     keeps_all = True
 
@@ -43,6 +43,7 @@ class KeepingTrace(Trace):
         self.paused: set[int] = set()
         self.declined: dict[int, tuple[Site, Any]] = {}
         self.segments: list[Segment] = [] if self.segment is None else [self.segment]
+        self.choices: list[tuple[Traced, Span]] = []  # what indices, shapes and counts were decided by, and where
         self.conditions: list[tuple[Traced, Span]] = []  # what conditions were decided by, and where
         self.states: dict[int, list[tuple[Traced, Span, str]]] = {}  # by variable, what its states were made of, where, and how
         self.executed: set[int] = set()  # the statements that were, by identity
@@ -63,9 +64,6 @@ class KeepingTrace(Trace):
         """Notes what decides a path; a kind of this trace may tell which way to go, whatever the condition's value."""
         self.conditions.append((condition, span))
         return None
-
-    def settle(self, value: Traced, span: Span) -> None:
-        """Is told of a value that the program goes on with as a plain one, such as an index."""
 
     def left(self, number: int, value: Any, span: Span, how: str) -> None:
         """Notes that a history ends: the value became the state of a variable."""
@@ -128,14 +126,6 @@ def _is_finite(value: Any) -> bool:
     value = getattr(value, "array", value)  # of lanes
     finite = value - value == 0
     return bool(finite.all()) if hasattr(finite, "all") else bool(finite)
-
-
-def settled(value: Any, span: Span) -> Any:
-    """The plain value where nothing else will do, as for an index."""
-    value = up_to(value, 0)
-    if type(value) is tuple and isinstance(trace := value[2].trace, KeepingTrace):
-        trace.settle(value, span)
-    return primal(value)
 
 
 def carries(op: Op, y: Any) -> bool:

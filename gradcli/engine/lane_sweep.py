@@ -9,13 +9,17 @@ from ..ops import OPS
 from .apply import apply
 from .backends import is_complex, shape_of, sum_to
 from .boxes import primal
-from .formulas import array_pull
-from .lanes import Group, Lanes, common, deepest, lifted, spread, with_rows
+from .formulas import array_pull, is_bounded
+from .lanes import Group, Lanes, common, deepest, lifted, spread, with_rows, zeros
 from .rules import Value
 from .run import Run
 from .tape import Site
 
-ADD = OPS["add"]
+ADD, SPREAD_ROWS = OPS["add"], OPS["spread_rows"]
+
+
+def _alike(total: Lanes, operand: Lanes, cotangent: Any) -> bool:
+    return bool(total.array.dtype == operand.array.dtype == cotangent.dtype and total.array.shape == cotangent.shape)
 
 
 class LaneSweep:
@@ -34,20 +38,74 @@ class LaneSweep:
     add: Callable[..., None]
     _fit: Callable[[Any, Any], Any]
     _typed: Callable[[Any, Any], Any]
+    verify_rule: Callable[[Site, Any, int], None]
 
-    def on_lanes(self, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, y: Any) -> None:
+    def on_lanes(self, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, y: Any, number: int) -> None:
         """The same a row at a time."""
-        self.risks = self.laned = True
+        self.laned = True
         self.site = site
+        if type(g) is Lanes and g.group is self.within and type(y) is not Lanes and Lanes not in map(type, operands):
+            return self._seeded(site, operands, numbers, g, y, number)
+        backend, marked = self.run.backend, self.marked
         group = deepest((g, y, *operands))
         assert group is not None
-        cotangent = spread(self.run.backend.xp, g, group).array
+        free = number in self.owned and g.group is group  # whether nobody needs `g` any more after the last operand
+        cotangent = g.array if type(g) is Lanes and g.group is group else spread(backend.xp, g, group).array
         result, *arrays = [with_rows(v, group) for v in (y, *operands)]
         for k, n in zip(site.operands, numbers, strict=True):
-            if self.marked is None or n in self.marked:
-                c = array_pull(self.run.backend, site.op, k, self.repairs, False)(cotangent, result, *arrays)
-                c = sum_to(c, (*shape_of(operands[k]), group.size))
-                self.add(n, self.settled(Lanes(self._typed(c, operands[k]), group), operands[k]))
+            if marked is not None and n not in marked:
+                continue
+            operand = operands[k]
+            self.risks = self.risks or not is_bounded(site.op, k)
+            if site.op.real_only:
+                self.verify_rule(site, operand, number)
+            pull = array_pull(backend, site.op, k, self.repairs, False)
+            if type(operand) is Lanes and operand.group is group and operand.array.shape == cotangent.shape:
+                total = self.cotangents.get(n)
+                if n in self.owned and type(total) is Lanes and total.group is group and _alike(total, operand, cotangent):
+                    total.array = pull(cotangent, result, *arrays, onto=total.array)
+                    continue
+                into = cotangent if free and k == site.operands[-1] else None
+                c = pull(cotangent, result, *arrays, into=into)
+                free = free and c is not cotangent
+                self.add(n, Lanes(self._typed(c, operand), group), fresh=c is not cotangent or into is not None)
+                continue
+            c = sum_to(pull(cotangent, result, *arrays), (*shape_of(operand), group.size))
+            self.add(n, self.settled(Lanes(self._typed(c, operand), group), operand))
+
+    def each(self, g: Any, y: Any) -> Any:
+        """The cotangent of a result with rows, where rules gave one for all of them: each row has its own, so that what rows
+        share before it gets them all."""
+        if type(g) is list:
+            return [part if part is None else self.each(part, like) for part, like in zip(g, y, strict=True)]
+        if type(y) is not Lanes or type(primal(g)) is Lanes:
+            return g
+        return apply(self.run, self.site.derived(SPREAD_ROWS), (g,), {"group": y.group})
+
+    def _seeded(self, site: Site, operands: Any, numbers: tuple[int, ...], g: Lanes, y: Any, number: int) -> None:
+        """The same where the rows are those that ask, and share all values: of a sweep from several seeds."""
+        group, cotangents, marked = g.group, self.cotangents, self.marked
+        result, *arrays = [v[..., None] if hasattr(v, "strides") and v.ndim else v for v in (y, *operands)]
+        for k, n in zip(site.operands, numbers, strict=True):
+            if marked is not None and n not in marked:
+                continue
+            operand = operands[k]
+            self.risks = self.risks or not is_bounded(site.op, k)
+            if site.op.real_only:
+                self.verify_rule(site, operand, number)
+            c = array_pull(self.run.backend, site.op, k, self.repairs, False)(g.array, result, *arrays)
+            own = shape_of(operand)
+            if c.shape[:-1] != own:
+                c = sum_to(c, (*own, group.size))
+            c = self._typed(c, operand) if type(operand) is float or c.dtype is not operand.dtype else c
+            old = cotangents.get(n)
+            if old is None:
+                cotangents[n] = Lanes(c, group)
+            elif type(old) is Lanes and old.group is group:
+                cotangents[n] = Lanes(old.array + c, group)
+                self.owned.discard(n)
+            else:
+                self.add_lanes(n, old, Lanes(c, group))
 
     def settled(self, c: Any, operand: Any) -> Any:
         """A cotangent with rows as its operand takes it: what rows share gets the sum over them. Some rows of the operand's
@@ -55,8 +113,9 @@ class LaneSweep:
         inner = primal(c)
         if type(inner) is not Lanes:
             return c
-        if type(operand) is not Lanes:
-            return c if inner.group is self.within else self._summed(c, operand)
+        within = self.within
+        if type(operand) is not Lanes or (within is not None and within is not operand.group and within.opened_in(operand.group)):
+            return c if inner.group is within else self._summed(c, operand)
         own = operand.group
         return c if inner.group is own or inner.group.size <= own.size else self.lift(c, own)
 
@@ -71,13 +130,17 @@ class LaneSweep:
     def add_lanes(self, n: int, old: Any, c: Any) -> None:
         """Adds up cotangents that may be of different rows."""
         a, b = primal(old), primal(c)
-        if type(a) is Lanes and type(b) is Lanes and a.group is not b.group:
-            outer = common(a.group, b.group)
-            old, c = self.lift(old, outer), self.lift(c, outer)
-        elif not self.recorded and type(a) is type(b):
-            self.cotangents[n] = Lanes(a.array + b.array, a.group)
-            self.owned.discard(n)
-            return
+        if type(a) is Lanes and type(b) is Lanes:
+            if a.group is not b.group:
+                outer = common(a.group, b.group)
+                old, c = self.lift(old, outer), self.lift(c, outer)
+            elif not self.recorded and a.array.shape == b.array.shape:
+                if n in self.owned and a.dtype == b.dtype:
+                    a.array += b.array
+                    return
+                self.cotangents[n] = Lanes(a.array + b.array, a.group)
+                self.owned.add(n)
+                return
         self.cotangents[n] = apply(self.run, self.site.derived(ADD), (old, c))
         self.owned.discard(n)
 
@@ -90,7 +153,7 @@ class LaneSweep:
         alone = n in self.owned and type(primal(total)) is Lanes and primal(total).group is group
         if not alone:
             dtype = "complex128" if is_complex(inner) else operand.dtype
-            total = Lanes(self.run.backend.xp.zeros((*operand.shape, group.size), dtype), group)
+            total = zeros(self.run.backend.xp, operand.shape, dtype, group)
         c = rule(m, Value(total, m), g, y, x, **options).v
         if alone:
             self.cotangents[n] = c

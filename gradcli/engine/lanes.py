@@ -39,6 +39,15 @@ class Group:
             group = group.parent
         return other is None or group is other
 
+    def opened_in(self, outer: Group) -> bool:
+        """Whether each row of `outer`, or of some of its rows, has become several here: they share its values."""
+        group: Group | None = self
+        several = False
+        while group is not None and group is not outer:
+            several = several or group.each > 0
+            group = group.parent
+        return several and group is outer
+
     def way_to(self, outer: Group) -> Any:
         """For each row here, the row of `outer` that it is; outer is a proper ancestor."""
         way = self._ways.get(outer)
@@ -195,6 +204,17 @@ def spread(xp: Any, value: Any, group: Group) -> Lanes:
     array = xp.asarray(array)
     shape = (*array.shape[:-1], group.size) if array.ndim else (group.size,)
     return Lanes(xp.ascontiguousarray(xp.broadcast_to(array, shape)), group)
+
+
+def zeros(xp: Any, shape: tuple[int, ...], dtype: Any, group: Group) -> Lanes:
+    """Zeros a row. Few rows of large values stand one behind another in memory, so that what is next to each other there is
+    long."""
+    size = 1
+    for n in shape:
+        size *= n
+    if size <= group.size:
+        return Lanes(xp.zeros((*shape, group.size), dtype), group)
+    return Lanes(xp.zeros((group.size, *shape), dtype).transpose(*range(1, len(shape) + 1), 0), group)
 
 
 def lifted(xp: Any, value: Any, outer: Group | None) -> Any:

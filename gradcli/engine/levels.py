@@ -14,14 +14,13 @@ from typing import Any
 from ..ops import OPS
 from .backends import is_inexact, is_scalar
 from .boxes import Dual, level_of, lowered, primal
-from .compressed import Sparse, blocks
+from .calls import call_value
+from .compressed import Sparse, batch_rows, blocks
 from .derivatives import merged, ones_like
 from .keeping import KeepingTrace
-from .plain_sweep import is_scalar_step, plain_step
-from .recorded_sweep import RecordedSweep
-from .reverse import sweep
+from .reverse import sweep, sweep_segment
 from .run import Run
-from .tape import STRIDE, Leaf, Site, Trace, Traced, blank, leaf_numbers, reachable
+from .tape import Leaf, Site, Trace, Traced, blank, leaf_numbers, reachable
 from .values import UNSET, Function, List, Variable, leaves, map_structure, read
 from .windows import Window
 
@@ -37,14 +36,21 @@ class Recording:
     """
 
     __slots__ = (
-        "_passes_on", "_seen", "_taken", "before", "inputs", "limit", "order", "origin", "own", "records", "run", "since",
-        "switched", "trace", "value",
+        "_passes_on", "_seen", "_taken", "before", "begin", "inputs", "limit", "own", "records", "run", "since", "switched",
+        "trace", "value",
     )  # fmt: skip
 
     def __init__(
-        self, run: Run, call: Callable[[list[Any]], Any], arguments: list[Any], wrt: list[int], site: Site, seen: Any = None
+        self,
+        run: Run,
+        function: Any,
+        arguments: list[Any],
+        keywords: dict[str, Any],
+        wrt: list[int],
+        site: Site,
+        apart: bool = False,
     ) -> None:
-        """`call` takes the arguments; `seen` is its function, if nothing but that and the arguments gets into the value."""
+        """Calls `function`; its inputs are the arguments at the positions `wrt`. `apart`: none of these as it is outside."""
         self.run = run
         outside = run.trace, run.level
         self.own = run.level != run.trace.level  # a forward level lies between
@@ -55,23 +61,27 @@ class Recording:
         self.before, self.limit = trace.segment, trace.limit
         self._passes_on = False  # whether an argument comes from outside as it is
         paused = None if trace.main.recording else _go_on(trace)
-        if self.before is not None:
-            trace.advance()  # a segment that holds nothing from outside, and that `finish` can let go of
-        self.since, self.switched = trace.number, trace.switched
-        self.order = next(_numbers)
-        self.origin: Leaf | None = None  # of the inputs that come from nowhere
-        self.inputs: list[Traced | None] = []
+        trace.number += 1  # so that nothing from outside begins where this does, and begins a segment that `finish` can let go of
+        begin = self.begin = trace.advance()
+        self.since, self.switched = begin.first, trace.switched
         self._taken: set[int] | None = None
-        self._seen = None if seen is None else (seen, arguments, wrt)
-        arguments = arguments.copy()
+        self._seen = None if apart or keywords else (function, arguments, wrt)
+        inputs: list[Traced | None] = []
+        self.inputs = inputs
+        given = arguments.copy()
         for k in wrt:
             argument = arguments[k]
-            if type(argument) is List or type(argument) is dict:
-                arguments[k] = map_structure(lambda v: self._fresh(site, v), argument)
+            if type(argument) is float and not run.asks:
+                number = -next(leaf_numbers)
+                given[k] = fresh = argument, number, begin
+                trace.fresh[number] = begin
+                inputs.append(fresh)
+            elif type(argument) is List or type(argument) is dict:
+                given[k] = map_structure(lambda v: self._fresh(site, v), argument)
             else:
-                arguments[k] = self._fresh(site, argument)
+                given[k] = self._fresh(site, argument)
         try:
-            self.value = call(arguments)
+            self.value = call_value(run, function, given, keywords, site)
         finally:
             run.trace, run.level = outside
             if paused is not None:
@@ -79,8 +89,10 @@ class Recording:
                 self.switched += 1  # the view is gone: nothing that stays has noted a number
         if self.own:
             trace.close(trace.main)  # sweeps go through `apply`, for the levels below, and aren't recorded here
-        depends = self._passes_on or trace.keeps_all or self._depends_on_outside()
-        self.records = self.before is not None and not self.own and depends and (trace.keeps_all or not run.once)
+            self.records = False
+        else:
+            depends = self._passes_on or trace.keeps_all or self._depends_on_outside()
+            self.records = self.before is not None and depends and (trace.keeps_all or not run.once)
 
     def _fresh(self, site: Site, value: Any) -> Any:
         value = read(value)
@@ -101,9 +113,8 @@ class Recording:
             if isinstance(trace, KeepingTrace):
                 trace.active.add(fresh[1])
         else:
-            origin = self.origin = self.origin or Leaf(trace, None, self.order)
-            fresh = value, -next(leaf_numbers), origin
-            trace.fresh[fresh[1]] = origin
+            fresh = value, -next(leaf_numbers), self.begin
+            trace.fresh[fresh[1]] = self.begin
             if self.run.asks:  # for gradients of values inside the function, by the argument
                 trace.watched.add(fresh[1])
                 trace.main.watch.add(fresh[1])
@@ -124,14 +135,25 @@ class Recording:
         found = sweep(self.run, seeds, wanted, self.records or level > 0, self.trace.main, self.since)
         return [None if i is None or i[1] not in found else self.outside(found[i[1]]) for i in self.inputs]
 
+    def batch_rows(self, target: Any, site: Site) -> list[Any]:
+        """What `batch_rows` gives of the value, by each of the inputs."""
+        trace = self.trace
+        if level_of(target) != trace.level or not is_inexact(primal(target)):
+            return [None] * len(self.inputs)
+        found = batch_rows(self.run, target, self.inputs, self._sweeps_at(site), trace.main, self.since)
+        return [self.outside(rows) for rows in found]
+
+    def _sweeps_at(self, site: Site) -> Site | None:
+        """The site, for sweeps that go through `apply`: what they give may be differentiated again, or has tangents or rows."""
+        return site if self.records or self.trace.level or self.run.group is not None else None
+
     def blocks(self, target: Any, site: Site, mode: str, sparse: bool, symmetric: bool) -> list[Any]:
         """The derivatives of a part of the value by each of the inputs, as `blocks` gives them; None where unconnected."""
         trace = self.trace
         if level_of(target) != trace.level or not is_inexact(primal(target)):
             return [None] * len(self.inputs)
-        recorded = site if self.records or trace.level else None
         mode = "reverse" if trace.level else mode  # a trace that has been closed
-        found = blocks(self.run, target, self.inputs, recorded, trace.main, mode, sparse, symmetric, self.since)
+        found = blocks(self.run, target, self.inputs, self._sweeps_at(site), trace.main, mode, sparse, symmetric, self.since)
         return [
             block._replace(values=self.outside(block.values)) if type(block) is Sparse else self.outside(block) for block in found
         ]
@@ -166,19 +188,16 @@ class Recording:
         tangent_of = {k: self.outside(found[u[1]]) for k, u in weights.items() if u[1] in found}
         return [tangent_of.get(k) for k in range(len(parts))]
 
-    def pull_scalar(self, value: Traced) -> list[Any]:
-        """The cotangents for a float, whose own is 1. A function of one expression on floats is one record, and one step."""
-        segment, records = value[2], value[2].records
-        if self.trace.level or segment.first != self.since or len(records) != STRIDE or not is_scalar_step(records):
-            return self.pull([(value, 1.0)])
+    def pull_scalar(self, value: Traced, cotangent: float = 1.0) -> list[Any]:
+        """The cotangents of the inputs for a float that is the value. Most functions fit into the segment that the call began:
+        there the sweep needs no search."""
+        trace, segment = self.trace, value[2]
+        if trace.level or trace.keeps_all or segment is not self.begin:
+            return self.pull([(value, cotangent)])
         wanted = {i[1] for i in self.inputs if i is not None}
         if self.records:
-            self.trace.swept = True
-            found = RecordedSweep(self.run, wanted, wanted, set()).step(segment, 1.0)
-        else:
-            found = plain_step(self.run, segment, wanted)
-            if not all(c - c == 0.0 for c in found.values()):  # perhaps to be repaired
-                return self.pull([(value, 1.0)])
+            trace.swept = True
+        found = sweep_segment(self.run, segment, value, cotangent, wanted, self.records)
         return [None if i is None else found.get(i[1]) for i in self.inputs]
 
     def outside(self, value: Any) -> Any:
@@ -192,24 +211,26 @@ class Recording:
             trace.release()
             return
         for fresh in self.inputs:
-            if fresh is not None and trace.fresh.pop(fresh[1], None) is not None and self.run.asks:
-                trace.watched.discard(fresh[1])
-                trace.main.watch.discard(fresh[1])
+            if fresh is not None and fresh[2] is self.begin and fresh[1] < 0:
+                del trace.fresh[fresh[1]]
+                if self.run.asks:
+                    trace.watched.discard(fresh[1])
+                    trace.main.watch.discard(fresh[1])
         # A window that stopped or went on has noted the number that this happened at, which mustn't come again.
         if not (self.records or trace.keeps_all) and self.switched == trace.switched:
             trace.segment, trace.limit = self.before, self.limit
-            trace.number = self.since
+            trace.number = self.since - 1
 
     def _depends_on_outside(self) -> bool:
         """Whether the history of the value goes back beyond the call, to a record or to a leaf; told by its segments."""
-        level, since, order = self.trace.level, self.since, self.order
-        value = self.value
-        if type(value) is tuple and value[2].first == since:
-            segment = value[2]
-            return segment.roots < order or any(e.first < since for e in segment.earlier)
-        traced = [v for v in map(read, leaves(self.value)) if level_of(v) == level]
-        segments = reachable([t[2] for t in traced], since)
-        return any(s.roots < order or any(earlier.first < since for earlier in s.earlier) for s in segments)
+        value, since = self.value, self.since
+        if type(value) is tuple and value[2] is self.begin:
+            segments = [self.begin]
+        else:
+            level = self.trace.level
+            segments = reachable([v[2] for v in map(read, leaves(value)) if level_of(v) == level], since)
+        # A leaf is nowhere on the trace; what the inputs come from is the segment that the call began.
+        return any([e.first < since or type(e) is Leaf for s in segments for e in s.earlier])  # noqa: C419
 
 
 def _go_on(trace: Trace) -> Window:
@@ -258,7 +279,13 @@ def perturb(run: Run, direction: Callable[[str, Any], Any], traced: bool) -> Non
 
 
 def along(
-    run: Run, call: Callable[[list[Any]], Any], arguments: list[Any], wrt: list[int], tangents: list[Any], site: Site
+    run: Run,
+    function: Any,
+    arguments: list[Any],
+    keywords: dict[str, Any],
+    wrt: list[int],
+    tangents: list[Any],
+    site: Site,
 ) -> tuple[Any, Any]:
     """One call of a function, and how its value changes along tangents.
 
@@ -266,7 +293,7 @@ def along(
     perturbed. Returns the value and its tangent, of the same structure, with None where the value has none.
     """
     if run.asks:
-        return _along_the_trace(run, call, arguments, wrt, tangents, site)
+        return _along_the_trace(run, function, arguments, keywords, wrt, tangents, site)
     outside = run.level
     level = run.level = next(_numbers)
     rest = iter(tangents)
@@ -277,22 +304,31 @@ def along(
 
     arguments = arguments.copy()
     for k in wrt:
-        arguments[k] = map_structure(perturbed, arguments[k])
+        argument = arguments[k]
+        arguments[k] = perturbed(argument) if type(argument) is float else map_structure(perturbed, argument)
     try:
-        value = call(arguments)
+        value = call_value(run, function, arguments, keywords, site)
     finally:
         run.level = outside
+    if type(value) is Dual and value.level == level:
+        return value.primal, value.tangent
     tangent = map_structure(lambda v: v.tangent if level_of(v := read(v)) == level else None, value)
     return map_structure(lambda v: lowered(read(v), level), value), tangent
 
 
 def _along_the_trace(
-    run: Run, call: Callable[[list[Any]], Any], arguments: list[Any], wrt: list[int], tangents: list[Any], site: Site
+    run: Run,
+    function: Any,
+    arguments: list[Any],
+    keywords: dict[str, Any],
+    wrt: list[int],
+    tangents: list[Any],
+    site: Site,
 ) -> tuple[Any, Any]:
     """The same without a level, by sweeps over what the call records."""
     run.bodies += 1
     try:
-        recording = Recording(run, call, arguments, wrt, site)
+        recording = Recording(run, function, arguments, keywords, wrt, site, apart=True)
     finally:
         run.bodies -= 1
     found = iter(recording.push(tangents, site))

@@ -55,6 +55,8 @@ class Liveness:
             return inside | out | _reads(*([value for _, value in node.options] if isinstance(node, program.Tape) else []))
         if isinstance(node, program.Assign):
             return (out - _assigned(node.target)) | _reads(node.target, node.value)
+        if isinstance(node, program.Augment):
+            return out | _reads(node) | frozenset((node.target.slot.index,))
         if isinstance(node, program.Return):
             return _reads(node)
         if isinstance(node, program.Break | program.Continue):

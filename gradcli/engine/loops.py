@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from ..lang import program
 from . import builtins
 from .by_rows import RowRange
+from .choices import deciding
 from .compiler import Closure, Compiler
 from .divergence import MERGE, Exits, Split, alive_after, divide
 from .expressions import compile_condition, compile_expression, compile_value
@@ -125,6 +126,8 @@ def _compile_sequence(c: Compiler, node: program.Expression) -> Closure:
     if isinstance(node, program.Apply) and node.op.name in builtins.LAZY:
         lazy, site = builtins.LAZY[node.op.name], Site(node.op, node.span)
         operands = [compile_expression(c, o) for o in node.operands if o is not None]
+        if node.op.name == "range":
+            operands = [deciding(c, operand, node.span) for operand in operands]
         return lambda frame: lazy(frame[0], site, [operand(frame) for operand in operands])
     value, span = compile_value(c, node), node.span
     return lambda frame: builtins.iterate(frame[0], value(frame), span)

@@ -14,6 +14,7 @@ from typing import Any
 from ..ops import OPS
 from .apply import apply
 from .backends import shape_of
+from .blocks import in_blocks
 from .by_rows import ApartError
 from .calls import call_value
 from .changes import forget
@@ -36,22 +37,30 @@ def call_mapped(run: Run, transform: Transform, arguments: list[Any], keywords: 
         run.fail("E311", message, site.span, help="give an entry for each argument, none for one that the rows share")
     arguments = [a if axis is None else with_arrays(run, site, a) for a, axis in zip(arguments, axes, strict=True)]
     keywords = {name: with_arrays(run, site, value) for name, value in keywords.items()}
-    group = _group(run, transform, [*zip(arguments, axes, strict=True), *((v, 0) for v in keywords.values())], site)
+    pairs = [*zip(arguments, axes, strict=True), *((value, 0) for value in keywords.values())]
+    group = _group(run, transform, pairs, site)
 
-    def rows(value: Any, axis: int | None) -> Any:
-        if axis is None:
-            return value
-        return map_structure(lambda v: apply(run, Site(UNFOLD, site.span), (read(v),), {"axis": axis, "group": group}), value)
+    def call(group: Group, values: list[Any]) -> Any:
+        given = [_rows(run, group, value, axis, site) for value, (_, axis) in zip(values, pairs, strict=True)]
+        named = dict(zip(keywords, given[len(arguments) :], strict=True))
+        return _call(run, group, partial(call_value, run, transform.function, given[: len(arguments)], named, site), site)
 
-    given = [rows(a, axis) for a, axis in zip(arguments, axes, strict=True)]
-    named = {name: rows(value, 0) for name, value in keywords.items()}
     outside, divisions = run.group, len(run.changes)
     try:
-        value = _call(run, group, partial(call_value, run, transform.function, given, named, site), site)
+        value = in_blocks(run, group.size, pairs, call)
+        if value is not None:
+            return value
+        value = call(group, [value for value, _ in pairs])
     finally:
         run.group = outside
         del run.changes[divisions:]
     return map_structure(lambda v: _stacked(run, transform, group, v, site), value)
+
+
+def _rows(run: Run, group: Group, value: Any, axis: int | None, site: Site) -> Any:
+    if axis is None:
+        return value
+    return map_structure(lambda v: apply(run, Site(UNFOLD, site.span), (read(v),), {"axis": axis, "group": group}), value)
 
 
 def _group(run: Run, transform: Transform, pairs: list[tuple[Any, int | None]], site: Site) -> Group:

@@ -15,12 +15,12 @@ from .ancestry import Ancestry, Record
 from .backends import broadcast_shapes, is_inexact, shape_of
 from .boxes import primal
 from .lanes import Lanes
-from .own_rules import OwnCall
+from .own_rules import Held, OwnCall
 from .run import Run
 from .tape import Blank
 from .walks import shares
 
-WHERE = OPS["where"]
+PART, WHERE = OPS["part"], OPS["where"]
 LARGE = 10_000  # elements: of longer arrays it isn't told which of them matter
 
 
@@ -105,6 +105,15 @@ class _Search:
         mask = self.interest[record.number]
         places = bad if mask is None or bad is None or shape_of(mask) != shape_of(bad) else bad & mask
         if bad is not None and not _any(places):
+            return
+        if type(record.b) is OwnCall and (
+            inside := [p for p in record.b.body or () if type(p) is Held and not is_finite(p.primal)]
+        ):
+            for part in inside:  # it was made in the body of the function
+                self.push(part.number, None)
+            return
+        if record.site.op is PART:
+            self.push(record.inputs[0], None)
             return
         numbers = dict(record.traced_operands())
         plain, passed = None, False

@@ -160,7 +160,7 @@ class Sweep(LaneSweep):
     def _elementwise(self, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, y: Any, number: int) -> None:
         backend, marked = self.run.backend, self.marked
         if type(g) is Lanes or type(y) is Lanes:
-            return self.on_lanes(site, operands, numbers, g, y)
+            return self.on_lanes(site, operands, numbers, g, y, number)
         shape = shape_of(g)
         free = number in self.owned  # whether nobody needs `g` any more once the last operand has its share
         for k, n in zip(site.operands, numbers, strict=True):
@@ -233,6 +233,7 @@ class Sweep(LaneSweep):
         laned = type(y) is Lanes or Lanes in map(type, (*parts, *operands))
         if laned:
             self.laned = self.risks = True
+            g = self.each(g, y)
             if op.category == "lanes" and type(y) is Lanes:
                 g = self.lift(g, y.group)
         if op is PART:
@@ -321,7 +322,9 @@ class Sweep(LaneSweep):
         old = self.cotangents.get(n)
         if old is None:
             self.cotangents[n] = c
-            if fresh and shape_of(c) and c.base is None:
+            if fresh and (
+                (type(c) is Lanes and c.array.base is None) or (type(c) is not Lanes and shape_of(c) and c.base is None)
+            ):
                 self.owned.add(n)
         elif type(old) is float and type(c) is float:
             self.cotangents[n] = old + c
@@ -336,25 +339,6 @@ class Sweep(LaneSweep):
             self.cotangents[n] = old + c
             if shape_of(old):
                 self.owned.add(n)
-
-
-def is_scalar_step(record: list[Any]) -> bool:
-    """Whether a record is an elementwise operation on floats."""
-    site, y = record[0], record[-1]
-    return type(y) is float and (site.scalar or (site.narrow and not site.takes_complex))
-
-
-def plain_step(run: Run, segment: Segment, wanted: set[int]) -> dict[int, float]:
-    """The cotangents of what the one record of a segment, of floats, is computed from, where its own is 1."""
-    site, in0, in1, a, b, y = segment.records
-    pull = site.pull or _scalar_pull(run.backend, site, False)
-    c = pull(1.0, y, a, b) if site.narrow else pull(1.0, y, *a)
-    numbers = inputs_of(in0, in1)
-    found: dict[int, float] = {}
-    for n, share in zip(numbers, c if len(numbers) > 1 else (c,), strict=True):
-        if n in wanted:
-            found[n] = found.get(n, 0.0) + share
-    return found
 
 
 def _scalar_pull(backend: Backend, site: Site, repairs: bool) -> Any:

@@ -81,6 +81,10 @@ class Reasons:
         if decided is not None:
             help = "a condition is not differentiable; use `where`, or a smooth function such as `sigmoid`, to let it weigh in"
             return Reason("condition_only", f"{called} only decides which path is taken", decided, help)
+        chosen = self.ancestry.chosen.get(number)
+        if chosen is not None:
+            help = "an index or a size is not differentiable; weigh the elements with something smooth, such as `softmax`"
+            return Reason("index_only", f"{called} only decides which elements are taken, or how many", chosen, help)
         if used is None:
             declared = source.span if type(source) is Variable else None
             place = self.unexecuted.read_of(name, declared)

@@ -47,7 +47,8 @@ class RecordedSweep(Sweep):
                     continue
                 operands = list((a, b)[: len(site.op.signature.operands)] if site.narrow else a)
                 if site.op.elementwise:
-                    self.laned = self.laned or type(y) is Lanes or type(primal(g)) is Lanes
+                    if type(y) is Lanes:
+                        self.laned, g = True, self.each(g, y)
                     for k, n in zip(site.operands, numbers, strict=True):
                         if type(operands[k]) is not Blank:
                             operands[k] = (operands[k], n, segment.holder(n))
@@ -57,12 +58,6 @@ class RecordedSweep(Sweep):
                             self.add(n, self._pull_recorded(site, k, g, result, operands, number))
                 else:
                     self.structural(site, operands, b, numbers, g, y, number, segment)
-
-    def step(self, segment: Segment, g: Any) -> dict[int, Any]:
-        """The cotangents of what the one record of a segment, of floats, is computed from."""
-        site, in0, in1, a, b, y = segment.records
-        self._through_scalar(site, (a, b) if site.narrow else a, inputs_of(in0, in1), g, y, segment.first, segment)
-        return self.cotangents
 
     def _through_scalar(
         self, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, y: float, number: int, segment: Segment

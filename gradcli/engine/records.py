@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from .boxes import primal
+from .lanes import Group, Lanes
 from .tape import STRIDE, Segment, Site
 from .windows import inputs_of
 
@@ -35,6 +36,19 @@ class Record(NamedTuple):
         if self.site.narrow or self.site.op.elementwise:
             return {}
         return {"index": self.b} if type(self.b) is tuple else self.b
+
+
+def groups_of(records: list[Record]) -> set[Group]:
+    """The groups of rows that values of the records have (`lanes.py`)."""
+    found: set[Group] = set()
+    for _, site, _, _, a, b, y in records:
+        if type(y) is float:
+            continue
+        operands = (a, b) if site.narrow else a
+        if Lanes in map(type, operands) or type(y) is Lanes or type(y) is list:
+            values = (*operands, *(y if type(y) is list else (y,)))
+            found.update([v.group for v in values if type(v) is Lanes])
+    return found
 
 
 def path(segments: list[Segment], marked: set[int] | None, targets: set[int]) -> list[Record]:

@@ -73,9 +73,29 @@ def pulled(
     pass_.bodies = bodies
     found = _pass(segments, seeds, pass_)
     # What should have been 0 · inf = 0 is nan, and stays nan: so only what ends up non-finite can need the repair.
-    if not recorded and pass_.risks and not all(run.backend.is_finite(c) for c in found.values()):
+    if not recorded and pass_.risks and not _are_finite(run, found):
         found = _pass(segments, seeds, Sweep(run, wanted, marked, outside, repairs=True))
     return found
+
+
+def sweep_segment(
+    run: Run, segment: Segment, target: Traced, cotangent: float, wanted: set[int], recorded: bool
+) -> dict[int, Any]:
+    """The same for a float of the segment that a recording began, where nothing that is older depends on the sources."""
+    marked = None if not segment.earlier else dependents([segment], wanted, {target[1]})
+    seeds: list[tuple[Traced, Any]] = [(target, cotangent)]
+    pass_ = (RecordedSweep if recorded else Sweep)(run, wanted, marked, set())
+    found = _pass([segment], seeds, pass_)
+    if pass_.risks and not _are_finite(run, found):
+        found = _pass([segment], seeds, Sweep(run, wanted, marked, set(), repairs=True))
+    return found
+
+
+def _are_finite(run: Run, found: dict[int, Any]) -> bool:
+    for c in found.values():  # noqa: SIM110 - a generator takes as long as all of it, for one float
+        if c - c != 0.0 if type(c) is float else not run.backend.is_finite(c):
+            return False
+    return True
 
 
 def between(targets: list[Traced], wanted: set[int], window: Window, since: int | None = None, bodies: bool = False) -> Between:

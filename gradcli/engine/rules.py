@@ -14,8 +14,10 @@ from typing import Any
 
 from ..ops import OPS
 from ..ops.formula import Formula
+from ..ops.op import Op
 from .apply import apply
 from .backends import Backend, dtype_name, shape_of
+from .by_rows import varies
 from .formulas import array_function, per_op, tangent_product
 from .lanes import Group, Lanes, with_rows
 from .run import Run
@@ -122,19 +124,25 @@ class RowLanguage(Language):
         group = operands[laned.index(True)].group if True in laned else None
         if group is None or not all([_is_simple(v, group) for v in operands]):  # noqa: C419
             return super().call(name, arguments, options)
-        arrays = [v.array if own else v for v, own in zip(operands, laned, strict=True)]
         if op.elementwise:
-            arrays = [v if own else with_rows(v, group) for v, own in zip(arrays, laned, strict=True)]
+            arrays = [v.array if own else with_rows(v, group) for v, own in zip(operands, laned, strict=True)]
             return Value(Lanes(array_function(run.backend, op)(*arrays), group), self)
-        if op.rows is None or op.compute is None or op.signature.variadic or len(operands) < len(op.signature.operands):
+        whole = len(operands) == len(op.signature.operands) and not op.signature.variadic
+        if op.rows is None or op.compute is None or not whole or varies(options or {}):
             return super().call(name, arguments, options)
-        given = {p.name: p.default for p in op.signature.options if not p.required}
-        if options:
-            given.update(options)
-        y = op.rows(run.backend.xp, partial(op.compute, run.backend.xp), arrays, laned, given, group.size)
+        compute, defaults = _by_rows(op, run.backend)
+        arrays = [v.array if own else v for v, own in zip(operands, laned, strict=True)]
+        y = op.rows(run.backend.xp, compute, arrays, laned, defaults | (options or {}), group.size)
         if y is NotImplemented or type(y) is list:
             return super().call(name, arguments, options)
         return Value(Lanes(y, group), self)
+
+
+@per_op
+def _by_rows(op: Op, backend: Backend) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """What an op's rule for rows computes by, and the options that have defaults."""
+    assert op.compute is not None
+    return partial(op.compute, backend.xp), {p.name: p.default for p in op.signature.options if not p.required}
 
 
 def _is_simple(value: Any, group: Group) -> bool:

@@ -194,8 +194,8 @@ def unary(site: Site, operand: Operand, fast: Callable[[float], float]) -> Closu
     return _unary_factory(operand.kind)(apply, operand.value, fast, site, site.on((0,)))
 
 
-def binary(site: Site, left: Operand, right: Operand) -> Closure:
-    """An operation on two operands, for the ops in `scalars.FAST`."""
+def binary(site: Site, left: Operand, right: Operand, apply: Callable[..., Any] = apply) -> Closure:
+    """An operation on two operands, for the ops in `scalars.FAST`; `apply` is for what aren't floats."""
     make = _binary_factory(site.op.name, left.kind, right.kind)
     fast = FAST[site.op.name]
     return make(apply, left.value, right.value, fast, site, site.on((0,)), site.on((1,)), site.on((0, 1)))

@@ -37,6 +37,7 @@ class Sweeps:
 
     way      what a sweep back passes
     records  what lies between, in execution order
+    groups   the groups of rows that values of the records have
     since    for sources that nothing but the records from that number on can depend on
     """
 
@@ -47,11 +48,12 @@ class Sweeps:
         sources: dict[int, Any],
         way: Between,
         records: list[Record],
+        groups: set[Group],
         site: Site | None,
         since: int | None,
     ) -> None:
         self.run, self.target, self.sources, self.way, self.records = run, target, sources, way, records
-        self.site, self.since = site, since
+        self.groups, self.site, self.since = groups, site, since
 
     def gradient(self) -> list[Any]:
         """The gradients of the target, a number, by each source; None where unconnected."""
@@ -81,13 +83,16 @@ class Sweeps:
         """How many go together: 1 where it takes less to do them one after another."""
         if sweeps == 1 or self.run.rules:  # a rule may do something else for each
             return 1
-        floats, largest = 0, 1
+        within = self.run.group
+        if self.groups and (within is None or not all(map(within.within, self.groups))):  # rows that are no lanes' parents
+            return 1
+        floats, largest = 0, max([count(shape_of(primal(read(v)))) for v in (self.target, *self.sources.values())])
         for record in self.records:
             if type(record.y) is float:
                 floats += 1
             else:
                 largest = max(largest, getattr(record.y, "size", 1))
-        several = min(max(TOGETHER // largest, 1), sweeps)
+        several = min(max(TOGETHER // max(largest, 1), 1), sweeps)
         n = len(self.records)
         alone = sweeps * (FLOAT * floats + ARRAY * (n - floats))
         return several if LANES * n * math.ceil(sweeps / several) < alone else 1

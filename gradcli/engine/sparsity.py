@@ -15,6 +15,8 @@ from ..ops import OPS
 from ..ops.op import Op
 from ..ops.rules import all_axes
 from .backends import CPU, count, shape_of
+from .by_rows import varies
+from .lanes import Lanes
 from .own_rules import OwnCall
 from .patterns import FULL, NOTHING, Pattern, as_rows, empty, full, gathered, identity, of_sets, product, united
 from .records import Record
@@ -23,6 +25,8 @@ from .tape import Blank
 
 WHERE, PART, GETITEM, SETITEM, INDEX_ADD = (OPS[name] for name in ("where", "part", "getitem", "setitem", "index_add"))
 PAD = OPS["pad"]
+# What has its operands' elements in their places, whatever it does to rows.
+ALIKE = frozenset((WHERE, *(OPS[name] for name in ("pick_rows", "place_rows", "spread_rows", "merge_rows"))))
 RUNNING = frozenset(OPS[name] for name in ("cumsum", "cumprod"))
 ROOM = 2**24  # columns of a pattern; one of more counts as full
 EXPANDED = 2**20  # columns that a full pattern may be made of, where it meets others
@@ -64,7 +68,7 @@ class Propagation:
                     found = of.get(in0, NOTHING)
                 else:
                     found = united([of.get(n, NOTHING) for n in record.inputs], self.width)
-            elif site.op.elementwise or site.op is WHERE or site.op.category == "casting":
+            elif site.op.elementwise or site.op in ALIKE or site.op.category == "casting":
                 found = self._elementwise(record)
             else:
                 found = self._structural(record)
@@ -108,7 +112,7 @@ class Propagation:
         inputs = self._inputs(record)
         shapes = [shape_of(part) for part in y] if type(y) is list else [shape_of(y)]
         found = None
-        if type(options) is not OwnCall:
+        if type(options) is not OwnCall and not _differs(record):
             found = (
                 self._moved(record, inputs, shapes)
                 or self._added_up(record, inputs, shapes)
@@ -243,6 +247,12 @@ class Propagation:
 
     def _limited(self, pattern: Pattern, origins: Any) -> Any:
         return FULL if int(pattern.lengths[origins].sum()) > ROOM else gathered(pattern, origins)
+
+
+def _differs(record: Record) -> bool:
+    """Whether the rows of an operation may move different elements, or rows and axes become each other."""
+    indices = [v for k, v in enumerate(record.operands) if not record.site.op.moves_with(k)]
+    return record.site.op.category == "lanes" or varies(record.options) or any(type(v) is Lanes for v in indices)
 
 
 def _settled(pattern: Any, shape: tuple[int, ...]) -> Any:

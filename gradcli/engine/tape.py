@@ -28,7 +28,6 @@ from .windows import Stretches, Window
 Traced: TypeAlias = "tuple[Any, int, Segment]"
 
 SEGMENT_RECORDS = 1000
-NO_ROOTS = 2**62
 ROOM = 744  # a segment with less room left isn't begun an iteration in: see Note [Turning over]
 
 leaf_numbers = itertools.count(1)  # of all leaves ever, with the sign turned
@@ -111,7 +110,7 @@ class Blank:
 class Segment:
     """About a thousand records in execution order, numbered from `first`."""
 
-    __slots__ = ("calls", "consumed", "earlier", "first", "records", "roots", "stretches", "trace")
+    __slots__ = ("calls", "consumed", "earlier", "first", "records", "stretches", "trace")
 
     def __init__(self, trace: Trace, first: int, in_record: bool = False) -> None:
         self.trace = trace
@@ -119,7 +118,6 @@ class Segment:
         self.records: list[Any] = []
         self.earlier: dict[Segment, None] = {}
         self.calls: list[tuple[int, Any]] = []  # (number, call chain from that number on)
-        self.roots = NO_ROOTS  # the oldest leaf that a record here reads: its order
         self.stretches: Stretches = array("q", (first,) if in_record else ())  # what was made in `record` blocks
         self.consumed: list[Span | None] = []  # by position, and perhaps shorter: the `backward` that consumed a record
 
@@ -144,6 +142,10 @@ class Segment:
         assert holder is not None
         return holder
 
+    def kept(self, number: int) -> Any:
+        """What the record `number` of this segment keeps of its result; None for a leaf."""
+        return self.records[(number - self.first + 1) * STRIDE - 1] if number >= self.first else None
+
     def calls_to(self, number: int) -> tuple[CallSite, ...]:
         """The calls that led to the record `number` of this segment, the innermost first."""
         chain = next((chain for first, chain in reversed(self.calls) if first <= number), None)
@@ -163,12 +165,11 @@ class Leaf(Segment):
     A variable's lives as long as the variable, and what was computed from it; then the trace forgets its number.
     """
 
-    __slots__ = ("number", "order", "owner")
+    __slots__ = ("number", "owner")
 
-    def __init__(self, trace: Trace, owner: Any = None, order: int = 0) -> None:
+    def __init__(self, trace: Trace, owner: Any = None) -> None:
         super().__init__(trace, 2**62)  # it is before nothing
         self.number = 0  # of the variable's leaf
-        self.order = order  # 0 for a variable's
         self.owner = None if owner is None else weakref.ref(owner)  # a variable holds its leaf: no cycle, please
 
     def __del__(self) -> None:
@@ -180,7 +181,6 @@ class Leaf(Segment):
 
     def read_by(self, later: Segment) -> None:
         later.earlier[self] = None
-        later.roots = min(later.roots, self.order)
         for window in self.trace.windows[1:]:
             owner = self.owner() if self.owner is not None else None
             if owner is not None and window.recording and window.sees_leaf(owner.number):
@@ -208,7 +208,7 @@ class Trace:
     def __init__(self, level: int = 0, below: Trace | None = None) -> None:
         self.level, self.below = level, below
         self.leaves = Leaf(self)
-        self.fresh: dict[int, Leaf] = {}  # where the arguments come from of functions that transforms are calling
+        self.fresh: dict[int, Segment] = {}  # the arguments of functions that transforms are calling: what they began
         self.number = 0  # of the next record
         self.limit = SEGMENT_RECORDS  # the number at which the next segment begins
         self.segment: Segment | None = Segment(self, 0)

@@ -69,11 +69,19 @@ def _list_shape(value: Any) -> tuple[int, ...] | None:
 class Structure:
     """The arguments that a transform differentiates by: from a flat list of their numbers to their structure."""
 
+    __slots__ = ("arguments", "flat", "listed", "numbers")
+
     def __init__(self, transform: Transform, arguments: list[Any]) -> None:
+        wrt = transform.wrt
+        self.listed = isinstance(wrt, list)
+        if not isinstance(wrt, list):
+            self.arguments = argument = arguments[wrt]
+            self.flat = type(argument) is not List and type(argument) is not dict  # the common case, made short
+            self.numbers = [read(v) for v in leaves(argument)] if not self.flat else [read(argument)]
+            return
         chosen = [arguments[k] for k in transform.positions]
-        self.listed = isinstance(transform.wrt, list)
-        self.arguments = List(chosen) if self.listed else chosen[0]
-        self.flat = not any(type(v) is List or type(v) is dict for v in chosen)  # the common case, made short
+        self.arguments = List(chosen)
+        self.flat = not any([type(v) is List or type(v) is dict for v in chosen])  # noqa: C419
         self.numbers = [read(v) for v in (chosen if self.flat else leaves(self.arguments))]
 
     def of(self, values: list[Any]) -> Any:

@@ -8,13 +8,12 @@ depend on has derivatives of zero.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from ..ops import OPS
 from .apply import apply
-from .backends import count, is_complex, is_inexact, shape_of
-from .batches import batch_seeds, joined_rows, verify_batch, warn_of_mixing
+from .backends import count, dtype_name, is_complex, is_inexact, shape_of
+from .batches import joined, verify_batch, warn_of_mixing
 from .boxes import primal
 from .calls import call_value
 from .compressed import zero_block
@@ -28,61 +27,78 @@ from .unregistered import UnregisteredError
 from .values import List, Transform, leaves, map_structure, read, show_shape
 
 STACK, RESHAPE = OPS["stack"], OPS["reshape"]
-Call = Callable[[list[Any]], Any]
+GRADIENTS = "gradients"  # the kind of transform that `hessian` and `hvp` are made with: no builtin
 
 
 def call_transform(run: Run, transform: Transform, arguments: list[Any], keywords: dict[str, Any], site: Site) -> Any:
     """Calls `grad(f)` or another transform. The vector of `jvp`, `vjp` and `hvp` is the second argument, or the keyword
     `v` (`u` for `vjp`). Raises GradcliError (E308) for arguments that don't fit."""
-    kind = transform.kind
-    arguments, keywords = list(arguments), dict(keywords)
-    vector = take_vector(run, transform, arguments, keywords, site) if kind in VECTORS else None
-    if keywords:
-        take_positions(run, transform.function, arguments, keywords, site)
+    kind, vector = transform.kind, None
+    if keywords or kind in VECTORS:
+        arguments, keywords = arguments.copy(), keywords.copy()
+        if kind in VECTORS:
+            vector = take_vector(run, transform, arguments, keywords, site)
+        if keywords:
+            take_positions(run, transform.function, arguments, keywords, site)
     positions = transform.positions
-    if max(positions) >= len(arguments):
+    if transform.last >= len(arguments):
         given = f"{len(arguments)} {'is' if len(arguments) == 1 else 'are'} given"
-        message = f"`{transform.name}` differentiates by argument {max(positions)}, and {given}"
+        message = f"`{transform.name}` differentiates by argument {transform.last}, and {given}"
         run.fail("E308", message, site.span, help="arguments count from 0")
-    if kind in _OF_ARRAYS:
-        for k in positions:
-            if type(read(arguments[k])) in (List, dict):
-                arguments[k] = with_arrays(run, site, arguments[k])
-    call = partial(call_value, run, transform.function, keywords=keywords, site=site)
+    if kind in _OF_ARRAYS and any(type(read(arguments[k])) in (List, dict) for k in positions):
+        arguments = [with_arrays(run, site, v) if k in positions else v for k, v in enumerate(arguments)]
     try:
-        return _KINDS[kind](run, transform, call, arguments, vector, site)
+        return _KINDS[kind](run, transform, arguments, keywords, vector, site)
     except UnregisteredError as error:
         raise error.asked_at(site.span) from None
 
 
-def _record(run: Run, transform: Transform, call: Any, arguments: list[Any], site: Site) -> Recording:
-    alone = isinstance(call, partial) and not call.keywords["keywords"]
-    return Recording(run, call, arguments, transform.positions, site, transform.function if alone else None)
+def _record(run: Run, transform: Transform, arguments: list[Any], keywords: dict[str, Any], site: Site) -> Recording:
+    return Recording(run, transform.function, arguments, keywords, transform.positions, site)
 
 
 # ---- first derivatives -----------------------------------------------------------------------------------------------
 
 
-def _grad(run: Run, transform: Transform, call: Call, arguments: list[Any], vector: Any, site: Site) -> Any:
-    return _value_and_grad(run, transform, call, arguments, vector, site)[1]
+def _grad(run: Run, transform: Transform, arguments: list[Any], keywords: dict[str, Any], vector: Any, site: Site) -> Any:
+    return _first(run, transform, arguments, keywords, vector, site)[1]
 
 
-def _value_and_grad(run: Run, transform: Transform, call: Call, arguments: list[Any], vector: Any, site: Site) -> List:
+def _value_and_grad(
+    run: Run, transform: Transform, arguments: list[Any], keywords: dict[str, Any], vector: Any, site: Site
+) -> List:
+    return List(list(_first(run, transform, arguments, keywords, vector, site)))
+
+
+def _first(
+    run: Run, transform: Transform, arguments: list[Any], keywords: dict[str, Any], vector: Any, site: Site
+) -> tuple[Any, Any]:
     """The value, and the gradient of the sum of its elements; with a `vector`, of what that weighs."""
     structure = Structure(transform, arguments)
-    recording = _record(run, transform, call, arguments, site)
+    recording = Recording(run, transform.function, arguments, keywords, transform.positions, site)
     value = recording.value
-    if vector is None and type(value) is tuple and type(value[0]) is float:
-        found = recording.pull_scalar(value)
+    if type(value) is tuple and type(value[0]) is float and (vector is None or type(vector) is float):
+        found = recording.pull_scalar(value, 1.0 if vector is None else vector)
         value = recording.outside(value)
     else:
         traced = verify_target(run, value, site.span, of=transform.function)
         found = recording.pull(seeds_for(run, traced, value, vector, site, "vector", "value"))
         value = map_structure(lambda v: recording.outside(read(v)), value)
     recording.finish()
-    pairs = zip(structure.numbers, found, strict=True)
-    gradient = structure.of([_gradient(run, value, source, g, site) if g is None else g for source, g in pairs])
-    return List([value, gradient])
+    for k, g in enumerate(found):
+        if g is None:
+            found[k] = _gradient(run, value, structure.numbers[k], None, site)
+    return value, structure.of(found)
+
+
+def _gradients(run: Run, transform: Transform, arguments: list[Any], keywords: dict[str, Any], vector: Any, site: Site) -> List:
+    """The gradients by the arguments, those that there are, as a list."""
+    gradient = Transform("grad", transform.function, transform.wrt)
+    once, run.once = run.once, False  # they will be differentiated, if by nobody else
+    try:
+        return List([g for g in leaves(call_transform(run, gradient, arguments, keywords, site)) if g is not None])
+    finally:
+        run.once = once
 
 
 def _gradient(run: Run, value: Any, source: Any, found: Any, site: Site) -> Any:
@@ -92,24 +108,47 @@ def _gradient(run: Run, value: Any, source: Any, found: Any, site: Site) -> Any:
     return zeros_like(run, source) if found is None else found
 
 
-def _jvp(run: Run, transform: Transform, call: Call, arguments: list[Any], vector: Any, site: Site) -> Any:
-    return _value_and_jvp(run, transform, call, arguments, vector, site)[1]
+def _jvp(run: Run, transform: Transform, arguments: list[Any], keywords: dict[str, Any], vector: Any, site: Site) -> Any:
+    return _along(run, transform, arguments, keywords, vector, site)[1]
 
 
-def _value_and_jvp(run: Run, transform: Transform, call: Call, arguments: list[Any], vector: Any, site: Site) -> List:
+def _value_and_jvp(
+    run: Run, transform: Transform, arguments: list[Any], keywords: dict[str, Any], vector: Any, site: Site
+) -> List:
+    return List(list(_along(run, transform, arguments, keywords, vector, site)))
+
+
+def _along(
+    run: Run, transform: Transform, arguments: list[Any], keywords: dict[str, Any], vector: Any, site: Site
+) -> tuple[Any, Any]:
     """The value, and how it changes along the vector."""
-    vectors = vector if isinstance(transform.wrt, list) else List([vector])
-    chosen = List([arguments[k] for k in transform.positions])
-    pairs = [(read(v), t) for v, t in beside(run, chosen, vectors, site, "vector", "argument")]
-    tangents = [direction(run, v, t, site, "argument") if is_inexact(primal(v)) else None for v, t in pairs]
-    for v, _ in pairs:
-        if not is_inexact(primal(v)):
-            note_unconnected(run, None, v, site.span, None)
-    value, tangent = along(run, call, arguments, transform.positions, tangents, site)
+    tangents = _tangents(run, transform, arguments, vector, site)
+    value, tangent = along(run, transform.function, arguments, keywords, transform.positions, tangents, site)
+    if type(value) is float and type(tangent) is float:
+        return value, tangent
     verify_target(run, value, site.span, real=False, of=transform.function)
     if all(t is None for t in tangents):
-        return List([value, map_structure(lambda v: None, value)])
-    return List([value, _filled(run, value, tangent)])
+        return value, map_structure(lambda v: None, value)
+    return value, _filled(run, value, tangent)
+
+
+def _tangents(run: Run, transform: Transform, arguments: list[Any], vector: Any, site: Site) -> list[Any]:
+    """The part of the vector for each number among the arguments; None for those that nothing moves along."""
+    if type(vector) is float and transform.wrt == 0 and type(arguments[0]) is float:
+        return [vector]
+    vectors = vector if isinstance(transform.wrt, list) else List([vector])
+    chosen = List([arguments[k] for k in transform.positions])
+    tangents: list[Any] = []
+    for value, part in beside(run, chosen, vectors, site, "vector", "argument"):
+        value = read(value)
+        if type(value) is float and type(part) is float:
+            tangents.append(part)
+        elif is_inexact(primal(value)):
+            tangents.append(direction(run, value, part, site, "argument"))
+        else:
+            tangents.append(None)
+            note_unconnected(run, None, value, site.span, None)
+    return tangents
 
 
 def _filled(run: Run, value: Any, tangent: Any) -> Any:
@@ -122,7 +161,13 @@ def _filled(run: Run, value: Any, tangent: Any) -> Any:
 
 
 def _jacobian(
-    run: Run, transform: Transform, call: Call, arguments: list[Any], vector: Any, site: Site, symmetric: bool = False
+    run: Run,
+    transform: Transform,
+    arguments: list[Any],
+    keywords: dict[str, Any],
+    vector: Any,
+    site: Site,
+    symmetric: bool = False,
 ) -> Any:
     """For each number of the value, the structure of the arguments; each block of shape value.shape + argument.shape.
 
@@ -132,8 +177,8 @@ def _jacobian(
     """
     structure = Structure(transform, arguments)
     if transform.mode == "forward" and (run.rules or not transform.sparse):
-        return _columns(run, transform, call, arguments, structure, site)
-    recording = _record(run, transform, call, arguments, site)
+        return _columns(run, transform, arguments, keywords, structure, site)
+    recording = _record(run, transform, arguments, keywords, site)
     verify_target(run, recording.value, site.span, of=transform.function)
     found = map_structure(lambda v: _blocks(run, transform, recording, structure, read(v), site, symmetric), recording.value)
     recording.finish()
@@ -160,7 +205,9 @@ def _blocks(
     return structure.of(blocks)
 
 
-def _columns(run: Run, transform: Transform, call: Call, arguments: list[Any], structure: Structure, site: Site) -> Any:
+def _columns(
+    run: Run, transform: Transform, arguments: list[Any], keywords: dict[str, Any], structure: Structure, site: Site
+) -> Any:
     """All blocks, by a call for each element of the arguments; by two for a complex one, along 1 and along i."""
     value: Any = None
     columns: list[list[Any]] = []  # for each number among the arguments, for each of its elements: the tangents of the value
@@ -172,13 +219,13 @@ def _columns(run: Run, transform: Transform, call: Call, arguments: list[Any], s
             for turn in (1.0, 1j) if is_complex(like) else (1.0,):
                 seed = unit(run, like, k) if turn == 1.0 else unit(run, like, k) * turn
                 tangents = [seed if i == j else None for i in range(len(structure.numbers))]
-                value, tangent = along(run, call, arguments, transform.positions, tangents, site)
+                value, tangent = along(run, transform.function, arguments, keywords, transform.positions, tangents, site)
                 verify_target(run, value, site.span, of=transform.function)
                 moved = [read(t) for t in leaves(_filled(run, value, tangent))]
                 column = [turned(run, site, *pair) for pair in zip(column, moved, strict=True)] if column else moved
             columns[-1].append(column)
     if value is None:
-        value = call(arguments)
+        value = call_value(run, transform.function, arguments, keywords, site)
         verify_target(run, value, site.span, of=transform.function)
     blocks = []
     for i, target in enumerate(map(read, leaves(value))):
@@ -213,25 +260,28 @@ def _verify_size(run: Run, shape: tuple[int, ...], structure: Structure, site: S
         run.verify_allocation(8 * count(whole), f"a Jacobian of shape {show_shape(whole)}", site.span)
 
 
-def _batch_jacobian(run: Run, transform: Transform, call: Call, arguments: list[Any], vector: Any, site: Site) -> Any:
+def _batch_jacobian(
+    run: Run, transform: Transform, arguments: list[Any], keywords: dict[str, Any], vector: Any, site: Site
+) -> Any:
     """The Jacobian of each row of the value by the same row of the argument: batch + value.shape[1:] + argument.shape[1:]."""
     structure = Structure(transform, arguments)
-    recording = _record(run, transform, call, arguments, site)
+    recording = _record(run, transform, arguments, keywords, site)
     target = read(recording.value)
     verify_target(run, target, site.span, of=transform.function)
     shape = shape_of(primal(target))
     for source in structure.numbers:
         verify_batch(run, shape, shape_of(primal(source)), site)
-    sweeps = [recording.pull([(target, seed)]) for seed in batch_seeds(run, primal(target))]
     blocks = []
-    for j, source in enumerate(structure.numbers):
+    for j, (source, rows) in enumerate(zip(structure.numbers, recording.batch_rows(target, site), strict=True)):
         if not is_inexact(primal(source)):
             blocks.append(_gradient(run, target, source, None, site))
             continue
-        rows = [zeros_like(run, source) if found[j] is None else found[j] for found in sweeps]
-        if any(found[j] is not None for found in sweeps):
-            warn_of_mixing(run, site, primal(target), rows, lambda seed: recording.pull([(target, seed)])[j])  # noqa: B023
-        blocks.append(joined_rows(run, site, rows, shape, shape_of(primal(source))))
+        inner = shape_of(primal(source))
+        if rows is None:
+            blocks.append(run.backend.xp.zeros(shape + inner[1:], dtype_name(primal(source))))
+            continue
+        warn_of_mixing(run, site, primal(target), rows, lambda seed: recording.pull([(target, seed)])[j])  # noqa: B023
+        blocks.append(joined(run, site, rows, shape, inner))
     recording.finish()
     return structure.of(blocks)
 
@@ -241,17 +291,18 @@ def _batch_jacobian(run: Run, transform: Transform, call: Call, arguments: list[
 _MANY = 10_000  # numbers that it takes until tangents over a sweep are quicker than a second sweep
 
 
-def _hessian(run: Run, transform: Transform, call: Any, arguments: list[Any], vector: Any, site: Site) -> Any:
+def _hessian(run: Run, transform: Transform, arguments: list[Any], keywords: dict[str, Any], vector: Any, site: Site) -> Any:
     structure = Structure(transform, arguments)
     verify_real(run, structure.numbers, site.span)
-    outer = Transform("jacobian", transform.function, transform.wrt, transform.mode, transform.sparse)
+    gradients = Transform(GRADIENTS, transform.function, transform.wrt)
+    outer = Transform("jacobian", gradients, transform.wrt, transform.mode, transform.sparse)
     symmetric = len(structure.numbers) == 1
-    rows = iter(_jacobian(run, outer, _gradients(run, transform, call), arguments, None, site, symmetric))
+    rows = iter(_jacobian(run, outer, arguments, keywords, None, site, symmetric))
     nothing = structure.of([None] * len(structure.numbers))
     return structure.of([next(rows) if is_inexact(primal(v)) else nothing for v in structure.numbers])
 
 
-def _hvp(run: Run, transform: Transform, call: Any, arguments: list[Any], vector: Any, site: Site) -> Any:
+def _hvp(run: Run, transform: Transform, arguments: list[Any], keywords: dict[str, Any], vector: Any, site: Site) -> Any:
     """The Hessian times the vector. It is symmetric, so that is the vector times the Hessian, too: a second sweep; only
     where there is much to sweep over, tangents are carried over the first."""
     structure = Structure(transform, arguments)
@@ -260,32 +311,17 @@ def _hvp(run: Run, transform: Transform, call: Any, arguments: list[Any], vector
     chosen = List([arguments[k] for k in transform.positions])
     pairs = [(read(v), t) for v, t in beside(run, chosen, vectors, site, "vector", "argument")]
     tangents = [direction(run, v, t, site, "argument") if is_inexact(primal(v)) else None for v, t in pairs]
-    gradients = _gradients(run, transform, call)
+    gradients = Transform(GRADIENTS, transform.function, transform.wrt)
     if run.rules or sum(count(shape_of(primal(v))) for v in structure.numbers) < _MANY:
-        recording = Recording(run, gradients, arguments, transform.positions, site)
+        recording = Recording(run, gradients, arguments, keywords, transform.positions, site)
         vectors = List([t for t in tangents if t is not None])
         found = recording.pull(seeds_for(run, verify_target(run, recording.value, site.span), recording.value, vectors, site))
         recording.finish()
     else:
-        value, tangent = along(run, gradients, arguments, transform.positions, tangents, site)
+        value, tangent = along(run, gradients, arguments, keywords, transform.positions, tangents, site)
         moved = leaves(_filled(run, value, tangent))
         found = [None if t is None else next(moved) for t in tangents]
     return structure.of([_gradient(run, None, source, g, site) for source, g in zip(structure.numbers, found, strict=True)])
-
-
-def _gradients(run: Run, transform: Transform, call: Any) -> Call:
-    """The gradients of a function by its arguments, those that there are, as a list; a function of its arguments."""
-    gradient = Transform("grad", transform.function, transform.wrt)
-    keywords, site = call.keywords["keywords"], call.keywords["site"]
-
-    def gradients(arguments: list[Any]) -> List:
-        once, run.once = run.once, False  # they will be differentiated, if by nobody else
-        try:
-            return List([g for g in leaves(call_transform(run, gradient, arguments, keywords, site)) if g is not None])
-        finally:
-            run.once = once
-
-    return gradients
 
 
 _OF_ARRAYS = frozenset(("jacobian", "batch_jacobian", "hessian"))  # which take a list of numbers for an array
@@ -299,4 +335,5 @@ _KINDS: dict[str, Callable[..., Any]] = {
     "batch_jacobian": _batch_jacobian,
     "hessian": _hessian,
     "hvp": _hvp,
+    GRADIENTS: _gradients,
 }

@@ -144,7 +144,7 @@ class Transform:
     """A derivative of a function, as a function: `grad(f)`; or `vmap(f)`. `kind` is the builtin's name, `wrt` an int or a list
     of ints, `in_axes` what `vmap` takes."""
 
-    __slots__ = ("function", "in_axes", "kind", "mode", "positions", "sparse", "wrt")
+    __slots__ = ("function", "in_axes", "kind", "last", "mode", "positions", "sparse", "wrt")
 
     def __init__(
         self, kind: str, function: Any, wrt: int | list[int] = 0, mode: str = "auto", sparse: bool = False, in_axes: Any = 0
@@ -152,6 +152,7 @@ class Transform:
         self.kind, self.function, self.wrt, self.mode = kind, function, wrt, mode
         self.sparse, self.in_axes = sparse, in_axes
         self.positions = wrt if isinstance(wrt, list) else [wrt]
+        self.last = max(wrt) if isinstance(wrt, list) else wrt
 
     @property
     def name(self) -> str:

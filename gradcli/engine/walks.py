@@ -23,6 +23,8 @@ from .run import Run
 from .tape import Blank, Segment, Site, Traced
 from .windows import Window, inputs_of
 
+LARGE, MOST = 10_000, 100  # of arrays that are kept for explanations: elements, and how many
+
 
 class Edge(NamedTuple):
     """What a record gives to one of its inputs on the way back; of arrays the largest absolute value.
@@ -44,6 +46,7 @@ class Walk(Sweep):
     edges    by number, of those in detail: all edges that lead there
     masks    by number the elements that are asked about, where not all are: edges between others don't count
     bad      by record and input, where a finite cotangent gave a share that isn't: the cotangent
+    dead     likewise where an array that isn't zero gave a share that is; of the first ones, which aren't large
     """
 
     def __init__(
@@ -61,6 +64,7 @@ class Walk(Sweep):
         self.kept: dict[int, Any] = {}
         self.edges: dict[int, list[Edge]] = {}
         self.bad: dict[tuple[int, int], Any] = {}
+        self.dead: dict[tuple[int, int], Any] = {}
         self._shares: dict[int, float] = {}  # of the record being passed, by input
         self._bounds: dict[int, float] = {}  # of arrays that are too long to look at in each of many writes
         self._pulls: dict[int, Any] = {}
@@ -88,6 +92,8 @@ class Walk(Sweep):
                     self._note(n, Edge(number, size, share))
                     if share - share != 0.0 and size - size == 0.0:
                         self.bad[number, n] = g
+                    elif share == 0.0 != size and 0 < getattr(g, "size", 0) <= LARGE and len(self.dead) < MOST:
+                        self.dead[number, n] = g
 
     def _pass(self, site: Site, numbers: tuple[int, ...], a: Any, b: Any, g: Any, y: Any, number: int) -> float:
         """Takes a cotangent to the inputs of one record; returns its size."""

@@ -30,7 +30,8 @@ _FLATTENING = frozenset((
 
 
 def zero_reason(run: Run, record: Record, n: int, edge: Edge, mask: Any = None) -> Reason:
-    """Why a record gives nothing to its input `n`, or to the elements of that in a mask, though it has a cotangent itself."""
+    """Why a record gives nothing to its input `n`, though it has a cotangent itself; in the elements of a mask, where that is
+    what was asked about, or where the cotangent isn't zero."""
     op = record.site.op
     name = op.infix or op.name
     code, text, help = _judged(run, record, n, edge, f"`{name}`", mask)
@@ -48,9 +49,7 @@ def _judged(run: Run, record: Record, n: int, edge: Edge, name: str, mask: Any) 
     op = record.site.op.name
     positions = [k for k, m in record.traced_operands() if m == n]
     operand = None if type(record.b) is OwnCall else record.operands[positions[0]]
-    if mask is not None and operand is not None and type(operand) is not Blank and shape_of(mask) == shape_of(operand) != ():
-        operand = operand[mask]
-    at = _at(operand)
+    at = _at(_within(operand, mask))
     if type(record.b) is OwnCall:
         return "rule_gives_zero", f"the rule of {name} gives 0 here", "check the rule with `gradcli check`"
     if len(positions) > 1 and _cancels_itself(run, record, positions):
@@ -68,7 +67,7 @@ def _judged(run: Run, record: Record, n: int, edge: Edge, name: str, mask: Any) 
         return "clipped", f"{name} doesn't move{at}: {what}", "inside the bounds it does; `softplus` is a smooth bound"
     if op in _CHOICES:
         return "not_chosen", f"{name} takes other values than this one", "at inputs where it is chosen there is a gradient"
-    if op in _PRODUCTS and not _underflows(run, record, n, edge):
+    if op in _PRODUCTS and not _underflows(run, record, n, edge, mask):
         other = _others(record, positions)
         return "zero_factor", f"{name} multiplies it by 0{other}", "let the factor start at another value than 0"
     if op == "softmax" and type(record.y) is not Blank and bool(((record.y > 0) & (record.y < 1)).any()):
@@ -78,7 +77,7 @@ def _judged(run: Run, record: Record, n: int, edge: Edge, name: str, mask: Any) 
         return "saturated", f"{name} is saturated{at}: its slope is 0 in floating point", fix
     if op in _KINKS:
         return "kink", f"{name} has a kink{at}, where its derivative counts as 0", "`gradcli ops` has the conventions at kinks"
-    if _underflows(run, record, n, edge):
+    if _underflows(run, record, n, edge, mask):
         return "vanished", f"the product of slopes is less than the smallest float from {name} on", "scale the values"
     return "stationary", f"the derivative of {name} is 0{at}", "start elsewhere: here it is at a minimum, a maximum or a saddle"
 
@@ -106,12 +105,18 @@ def _others(record: Record, positions: list[int]) -> str:
     return f" on its {names[others[0]]}" if zero else ""
 
 
-def _underflows(run: Run, record: Record, n: int, edge: Edge) -> bool:
+def _underflows(run: Run, record: Record, n: int, edge: Edge, mask: Any) -> bool:
     """Whether the partial isn't zero, but for the limits of floats: the product with the cotangent is."""
     partial = partial_by(run, record, n)
     if partial is None:
         return bool(abs(edge.cotangent) < 1e-150)
-    return bool(size_of(partial) != 0)
+    return bool(size_of(_within(partial, mask)) != 0)
+
+
+def _within(value: Any, mask: Any) -> Any:
+    """The elements of an array in a mask of its shape; any other value as it is."""
+    fits = mask is not None and value is not None and type(value) not in (Blank, list, Lanes)
+    return value[mask] if fits and shape_of(mask) == shape_of(value) != () else value
 
 
 def _cancels_itself(run: Run, record: Record, positions: list[int]) -> bool:

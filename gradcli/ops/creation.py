@@ -120,6 +120,8 @@ OPS = [
             result_shape=lambda value, shape: sizes("full", shape), vjp=(
             lambda m, g, y, value, shape: m.sum_to(g, shape=value.shape),),
             symbolic=lambda s, value, shape: s.xp.full(sizes("full", shape), value, dtype=object),
+            rows=lambda xp, compute, operands, laned, options, n: compute(
+                *operands, **{**options, "shape": (*sizes("full", options["shape"]), n)}),
             compute=lambda xp, value, shape, dtype: xp.full(sizes("full", shape), value, dtype=_full_dtype(value, dtype))),
     _making("eye", "; n, m=none, k=0", "A matrix with ones on the diagonal.", aliases=("identity",), differentiable=False,
             compute=_eye, result_shape=_eye_shape),

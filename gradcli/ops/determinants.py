@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from .op import Op
+from .rows_linalg import batched
 from .rules import adjoint, by_slope, conj
 from .systems import square_floats
 
@@ -101,19 +102,20 @@ def _cofactors_form(s: Any, x: Any) -> Any:
 # of its conjugate.
 OPS = [
     _op("det", "x", "The determinant.", saves=("x",), note="the third derivative needs an invertible matrix",
-        compute=lambda xp, x: xp.linalg.det(square_floats(xp, "det", x)),
+        compute=lambda xp, x: xp.linalg.det(square_floats(xp, "det", x)), rows=batched(2),
         symbolic=lambda s, x: s.matrix(x).det(method="berkowitz"),
         **by_slope(lambda m, y, x, axis, keepdims: conj(m, m.cofactors(x)), axis=(-2, -1), keepdims=False)),
     _op("logdet", "x", "The logarithm of the absolute value of the determinant, without overflow.", saves=("x",),
         aliases=("slogdet",), compute=lambda xp, x: xp.linalg.slogdet(square_floats(xp, "logdet", x))[1],
+        rows=batched(2),
         symbolic=lambda s, x: s.log(s.Abs(s.matrix(x).det(method="berkowitz"))),
         **by_slope(lambda m, y, x, axis, keepdims: adjoint(m, m.inv(x)), axis=(-2, -1), keepdims=False)),
     _op("cofactors", "x", "The derivative of the determinant by each element.", internal=True, compute=_cofactors, saves=("x",),
-        symbolic=_cofactors_form,
+        rows=batched(2), symbolic=_cofactors_form,
         vjp=(lambda m, g, y, x: conj(m, m.cofactors_along(x, conj(m, g))),),
         jvp=lambda m, t, y, x: m.cofactors_along(x, t[0])),
     _op("cofactors_along", "x, t", "How the cofactors change along t.", internal=True, compute=_cofactors_along,
-        saves=("x", "t"), jvp=_along_forward, vjp=(
+        rows=batched(2, 2), saves=("x", "t"), jvp=_along_forward, vjp=(
         lambda m, g, y, x, t: conj(m, _third(m, x, conj(m, g), t)),
         lambda m, g, y, x, t: conj(m, m.cofactors_along(x, conj(m, g))))),
 ]  # fmt: skip

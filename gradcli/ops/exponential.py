@@ -10,6 +10,7 @@ import math
 from typing import Any
 
 from .op import Op
+from .rows_linalg import batched
 from .rules import adjoint
 from .systems import square_floats
 
@@ -117,11 +118,11 @@ def _along_forward(m: Any, t: Any, y: Any, x: Any, direction: Any) -> Any:
 
 
 OPS = [
-    _op("expm", "x", "The exponential of a matrix.", compute=_expm, saves=("x",), vjp=(
+    _op("expm", "x", "The exponential of a matrix.", compute=_expm, rows=batched(2), saves=("x",), vjp=(
         lambda m, g, y, x: m.expm_along(adjoint(m, x), g),),
         jvp=lambda m, t, y, x: m.expm_along(x, t[0])),
     _op("expm_along", "x, t", "The derivative of the exponential at x along t.", internal=True, compute=_expm_along,
-        saves=("x", "t"), jvp=_along_forward, vjp=(
+        rows=batched(2, 2, alike=True), saves=("x", "t"), jvp=_along_forward, vjp=(
         lambda m, g, y, x, t: _second(m, adjoint(m, x), adjoint(m, t), g),
         lambda m, g, y, x, t: m.expm_along(adjoint(m, x), g))),
 ]  # fmt: skip

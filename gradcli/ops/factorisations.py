@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .op import Op, OpError
+from .rows_linalg import batched
 from .rules import adjoint, is_complex
 from .systems import or_refuse, square_floats
 
@@ -136,9 +137,11 @@ def _cholesky_form(s: Any, x: Any) -> Any:
 
 OPS = [
     _op("cholesky", "x", "The lower triangle l with l @ l.T = x (conjugated, for complex ones).", compute=_cholesky,
+        rows=batched(2),
         saves=("result",), note="of (x + x.T) / 2, so that the derivative is symmetric", symbolic=_cholesky_form,
         vjp=(_cholesky_back,),
         jvp=_cholesky_forward),
     _op("qr", "x", "A list of q, with orthonormal columns, and the upper triangle r with q @ r = x.", compute=_qr,
+        rows=batched(2),
         saves=("x", "result"), note="the first columns must be linearly independent", vjp=(_qr_back,), jvp=_qr_forward),
 ]  # fmt: skip

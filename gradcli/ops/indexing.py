@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .op import Op
-from .rows import read_elements, write_elements
+from .rows_elements import read_elements, write_elements
 
 # An index is a tuple of ints, slices, None, Ellipsis and int or bool arrays, as NumPy takes it.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .op import Op, OpError
+from .rows import with_rows
 from .rules import Shape, conj
 
 
@@ -30,6 +31,36 @@ def _segments(xp: Any, x: Any, points: Any) -> Any:
     """The number of the segment that each x lies in: at a point the one to its right, outside the next."""
     found = xp.searchsorted(xp.asarray(points), xp.asarray(x), side="right") - 1
     return xp.clip(found, 0, max(points.shape[0] - 2, 0))
+
+
+# ---- rows (rows.py) --------------------------------------------------------------------------------------------------
+
+
+def _segment_rows(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
+    """By counting the points up to each x, where rows have points of their own."""
+    x, points = operands
+    if not laned[1]:
+        return compute(x, points)
+    x = with_rows(xp, x, laned[0], n)
+    found = xp.full(x.shape, -1)
+    for point in points:
+        found += ~(point > x)  # nan comes after all
+    return xp.clip(found, 0, max(points.shape[0] - 2, 0))
+
+
+def _interp_rows(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
+    if not laned[1] and not laned[2]:
+        return compute(*operands)
+    x, points, values = (with_rows(xp, *pair, n) for pair in zip(operands, laned, strict=True))
+    _verify_points(xp, points[:, 0], values.shape[:-1])
+    if not bool(xp.all(points[1:] >= points[:-1])):
+        return NotImplemented  # for the row's own refusal
+    left = _segment_rows(xp, compute, (x, points), (True, True), options, n)
+    ends, row = (left, xp.minimum(left + 1, points.shape[0] - 1)), xp.arange(n)
+    (start, stop), (low, high) = ([v[end, row] for end in ends] for v in (points, values))
+    slope = (high - low) / xp.where(stop == start, 1.0, stop - start)
+    y = xp.where(x == stop, high, slope * (x - start) + low)
+    return xp.where(x < points[0], values[0], xp.where(x >= points[-1], values[-1], y))
 
 
 class _Segment:
@@ -87,9 +118,9 @@ def _interp_forward(m: Any, t: Any, y: Any, *operands: Any) -> Any:
 
 OPS = [
     _op("interp", "x, xp, fp", "The values at x of the straight lines between points (xp, fp), constant outside.",
-        compute=_interp, saves=("x", "xp", "fp"), result_shape=lambda x, xp, fp: x, jvp=_interp_forward,
+        compute=_interp, rows=_interp_rows, saves=("x", "xp", "fp"), result_shape=lambda x, xp, fp: x, jvp=_interp_forward,
         vjp=tuple(map(_interp_back, range(3))),
         note="at a point the derivative is that to its right, at the last that to its left"),
     _op("interp_segments", "x, xp", "The number of the segment that interp takes.", internal=True, compute=_segments,
-        differentiable=False),
+        rows=_segment_rows, differentiable=False),
 ]  # fmt: skip

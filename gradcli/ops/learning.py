@@ -6,7 +6,8 @@ import math
 from typing import Any
 
 from .op import Op, OpError
-from .rows import along_axis, over_axes
+from .rows import inner_shapes, on_axes, over_axes
+from .rows_linalg import batched
 from .rules import all_axes, by_slope, whole
 
 INF = math.inf
@@ -139,6 +140,11 @@ def _places(xp: Any, labels: Any) -> tuple[Any, Any]:
     return xp.arange(labels.size), labels.reshape(-1)
 
 
+def _label_rows(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
+    logits, labels = inner_shapes(operands, laned)
+    return batched(1, 1 if labels == logits else 0, alike=True)(xp, compute, operands, laned, options, n)
+
+
 def _class_errors(xp: Any, logits: Any, labels: Any) -> Any:
     """softmax(logits), less 1 at the right class of each row."""
     errors = xp.ascontiguousarray(_softmax(xp, logits, -1))
@@ -213,11 +219,11 @@ OPS = [
         forward=lambda m, x: m.maximum(x, 0.0) + m.log1p(m.exp(-m.abs(x))), partials=(lambda m, y, x: m.sigmoid(x),)),
 
     _op("softmax", "x; axis=-1", "exp(x), scaled to sum to 1 along the axis.",
-        compute=_softmax, rows=along_axis, saves=("result",),
+        compute=_softmax, rows=on_axes, saves=("result",),
         symbolic=_softmax_form, vjp=(
         lambda m, g, y, x, axis: y * (g - m.sum(g * y, axis=axis, keepdims=True)),), jvp=_softmax_forward),
     _op("log_softmax", "x; axis=-1", "log(softmax(x)), without underflow.",
-        compute=_log_softmax, rows=along_axis, saves=("result",),
+        compute=_log_softmax, rows=on_axes, saves=("result",),
         symbolic=_log_softmax_form, vjp=(
         lambda m, g, y, x, axis: g - m.exp(y) * m.sum(g, axis=axis, keepdims=True),),
         jvp=lambda m, t, y, x, axis: t[0] - m.sum(m.tangent_mul(t[0], m.exp(y)), axis=axis, keepdims=True)),
@@ -226,12 +232,14 @@ OPS = [
         symbolic=_logsumexp_form, note="derivative 0 where all elements are -inf",
         **by_slope(lambda m, y, x, axis, keepdims: m.softmax(x, axis=axis))),
     _op("cross_entropy", "logits, labels", "-log(softmax(logits)) of the right class, for each row.", compute=_cross_entropy,
-        saves=("logits", "labels"), symbolic=_cross_entropy_form, vjp=(_cross_entropy_back, _cross_entropy_back_labels),
-        jvp=_cross_entropy_forward),
+        rows=_label_rows, saves=("logits", "labels"), symbolic=_cross_entropy_form,
+        vjp=(_cross_entropy_back, _cross_entropy_back_labels), jvp=_cross_entropy_forward),
     _op("class_errors", "logits, labels", "softmax(logits) less 1 at the right class of each row.", internal=True,
-        compute=_class_errors, saves=("logits",), symbolic=_class_errors_form, vjp=(_class_errors_back, None),
-        jvp=_class_errors_forward),
+        compute=_class_errors, rows=_label_rows, saves=("logits",), symbolic=_class_errors_form,
+        vjp=(_class_errors_back, None), jvp=_class_errors_forward),
     # Among those that make arrays, so that the engine tells it the run's dtype.
     Op("one_hot", "labels; classes", "1 at the place of each label, 0 at the other classes.", category="making",
-       compute=_one_hot, differentiable=False, result_shape=lambda labels, classes: (*labels, _class_count(classes))),
+       compute=_one_hot, rows=lambda xp, compute, operands, laned, options, n: xp.swapaxes(
+           compute(*operands, **options), -1, -2),
+       differentiable=False, result_shape=lambda labels, classes: (*labels, _class_count(classes))),
 ]  # fmt: skip

@@ -6,7 +6,8 @@ import math
 from typing import Any
 
 from .op import Op, OpError
-from .rows import dot_product, matrix_product, outer_product
+from .rows import inner_shapes
+from .rows_linalg import batched, blocks, contraction, diagonal_sum, matrix_product, outer_product
 from .rules import Shape, adjoint, broadcast_shape, conj, fit, reshaped, whole
 
 
@@ -278,6 +279,16 @@ def _einsum(xp: Any, *arrays: Any, subscripts: Any) -> Any:
     return xp.einsum(f"{','.join(terms)}->{output}", *arrays, optimize=len(arrays) > 1)
 
 
+def _einsum_rows(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
+    """With one more label, of the rows, last."""
+    terms, output, sizes = _einsum_terms(options["subscripts"], inner_shapes(operands, laned))
+    row = next(letter for letter in _LETTERS if letter not in sizes)
+    terms = [term + row if own else term for term, own in zip(terms, laned, strict=True)]
+    sizes[row] = n
+    arrays = [xp.broadcast_to(a, tuple(sizes[label] for label in t)) for a, t in zip(operands, terms, strict=True)]
+    return xp.einsum(f"{','.join(terms)}->{output}{row}", *arrays, optimize=len(arrays) > 2)
+
+
 def _einsum_shape(*shapes: Shape, subscripts: Any) -> Shape:
     _, output, sizes = _einsum_terms(subscripts, list(shapes))
     return tuple(sizes[label] for label in output)
@@ -322,22 +333,22 @@ OPS = [
         compute=_matmul, rows=matrix_product,
         result_shape=_matmul_shape, saves=("a", "b"), vjp=(_matmul_back_left, _matmul_back_right)),
     _product("dot", "a, b", "The dot product, of the last axis of a and the last but one of b, as in NumPy.",
-        compute=_dot, rows=dot_product,
+        compute=_dot, rows=contraction(last=False),
         aliases=("vdot",), result_shape=_dot_shape, saves=("a", "b"), vjp=(_dot_back_left, _dot_back_right)),
-    _product("inner", "a, b", "The products summed along the last axis of both.", compute=_inner,
+    _product("inner", "a, b", "The products summed along the last axis of both.", compute=_inner, rows=contraction(last=True),
         result_shape=_inner_shape, saves=("a", "b"), vjp=(_inner_rule(left=True), _inner_rule(left=False))),
     _product("outer", "a, b", "Every element of a times every element of b.", saves=("a", "b"),
         compute=lambda xp, a, b: xp.outer(xp.asarray(a), xp.asarray(b)), rows=outer_product,
         result_shape=lambda a, b: (math.prod(a), math.prod(b)), vjp=(_outer_back_left, _outer_back_right)),
     _product("cross", "a, b", "The cross product of vectors of 3 elements along the last axis.", compute=_cross,
-        saves=("a", "b"), result_shape=lambda a, b: broadcast_shape("cross", a, b), vjp=(
+        rows=batched(1, 1), saves=("a", "b"), result_shape=lambda a, b: broadcast_shape("cross", a, b), vjp=(
         lambda m, g, y, a, b: fit(m, m.cross(conj(m, b), g), a),
         lambda m, g, y, a, b: fit(m, m.cross(g, conj(m, a)), b))),
     _product("kron", "a, b", "The Kronecker product: a block b for each element of a.", saves=("a", "b"),
-        compute=lambda xp, a, b: xp.kron(xp.asarray(a), xp.asarray(b)), result_shape=_kron_shape,
+        compute=lambda xp, a, b: xp.kron(xp.asarray(a), xp.asarray(b)), rows=blocks, result_shape=_kron_shape,
         vjp=(_kron_back_left, _kron_back_right)),
-    _op("trace", "x; offset=0", "The sum of the diagonal of the last two axes.", compute=_trace, integers="keep",
-        linear=True, vjp=(_trace_back,)),
+    _op("trace", "x; offset=0", "The sum of the diagonal of the last two axes.", compute=_trace, rows=diagonal_sum,
+        integers="keep", linear=True, vjp=(_trace_back,)),
     _product("einsum", "subscripts: *arrays", 'A sum of products by labels: "ij,jk->ik" is the matrix product.', compute=_einsum,
-        result_shape=_einsum_shape, saves=("arrays",), vjp=_einsum_back),
+        rows=_einsum_rows, result_shape=_einsum_shape, saves=("arrays",), vjp=_einsum_back),
 ]  # fmt: skip

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from .op import Op, OpError
+from .rows import along_axis, in_line, inner_shapes, positive, with_rows
 from .rules import Shape, fit, one_axis, reshaped
 
 
@@ -114,23 +115,87 @@ def _scatter_add_back(m: Any, g: Any, y: Any, x: Any, indices: Any, values: Any)
     return fit(m, m.take(g, indices, axis=0), values)
 
 
+# ---- rows (rows.py): where they have indices of their own, each picks from its own row -----------------------------------
+
+
+def _rows_first(xp: Any, x: Any, axis: int) -> Any:
+    """A view with `axis` first and the rows second."""
+    return xp.moveaxis(x, (axis, -1), (0, 1))
+
+
+def _rows_last(xp: Any, y: Any, depth: int, axis: int) -> Any:
+    """The opposite of what was picked by indices of rank `depth`, which came first, with the rows after them."""
+    return xp.moveaxis(xp.moveaxis(y, depth, -1), tuple(range(depth)), tuple(range(axis, axis + depth)))
+
+
+def _take_rows(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
+    (x, indices), (own_x, own_indices) = operands, laned
+    shape, axis = inner_shapes(operands, laned)[0], options["axis"]
+    if axis is None:
+        x, shape, axis = in_line(x) if own_x else x.reshape(-1), (math.prod(shape),), 0
+    axis = one_axis(axis, shape)
+    if not own_indices:
+        return compute(x, indices, axis=axis)
+    depth = indices.ndim - 1
+    if not own_x:
+        return xp.moveaxis(compute(x, indices, axis=axis), axis + depth, -1)
+    picked = _rows_first(xp, x, axis)[_indices(xp, "take", indices, shape[axis]), xp.arange(n)]
+    return _rows_last(xp, picked, depth, axis)
+
+
+def _untake_rows(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
+    (g, indices), axis, shape = operands, options["axis"], tuple(options["shape"])
+    g = with_rows(xp, g, laned[0], n)
+    if not laned[1]:
+        return compute(g, indices, axis=axis, shape=(*shape, n))
+    depth = indices.ndim - 1
+    total = xp.zeros((*shape, n), g.dtype)
+    g = xp.moveaxis(g, (*range(axis, axis + depth), -1), tuple(range(depth + 1)))
+    xp.add.at(_rows_first(xp, total, axis), (_indices(xp, "take", indices, shape[axis]), xp.arange(n)), g)
+    return total
+
+
+def _ungather_rows(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
+    operands = [with_rows(xp, *pair, n) for pair in zip(operands, laned, strict=True)]
+    shape = tuple(options["shape"])
+    return compute(*operands, axis=one_axis(options["axis"], shape), shape=(*shape, n))
+
+
+def _scatter_rows(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
+    x, indices, values = operands
+    shape, places, given = inner_shapes(operands, laned)
+    x = with_rows(xp, x, laned[0], n)
+    values = values if laned[2] or not given else values[..., None]
+    if not laned[1]:
+        return compute(x, indices, values)
+    target = (*places, *shape[1:])
+    if len(given) > len(target):
+        return NotImplemented
+    values = values.reshape(*(1 for _ in range(len(target) - len(given))), *values.shape) if given or laned[2] else values
+    total = xp.array(x, dtype=xp.result_type(x, values))
+    if getattr(values, "ndim", 0):
+        values = xp.moveaxis(values, -1, len(places))
+    xp.add.at(_rows_first(xp, total, 0), (_indices(xp, "scatter_add", indices, shape[0]), xp.arange(n)), values)
+    return total
+
+
 OPS = [
-    _op("sort", "x; axis=-1", "The elements in ascending order.", compute=_sort, saves=("x",),
+    _op("sort", "x; axis=-1", "The elements in ascending order.", compute=_sort, rows=along_axis, saves=("x",),
         note="equal elements keep their order", vjp=(_sort_back,), jvp=_sort_forward),
     _op("argsort", "x; axis=-1", "The positions that sort the elements; equal ones keep their order.", compute=_argsort,
-        differentiable=False),
+        rows=along_axis, differentiable=False),
     _op("take", "x, indices; axis=none", "The elements at the indices along an axis; of all in one line without one.",
-        compute=_take, saves=("indices",), linear=True, result_shape=_take_shape, vjp=(_take_back, None)),
-    _op("gather", "x, indices; axis=-1", "One element along the axis for each index.", compute=_gather, saves=("indices",),
-        linear=True, aliases=("take_along_axis",), result_shape=lambda x, indices, axis: indices, vjp=(
+        compute=_take, rows=_take_rows, saves=("indices",), linear=True, result_shape=_take_shape, vjp=(_take_back, None)),
+    _op("gather", "x, indices; axis=-1", "One element along the axis for each index.", compute=_gather, rows=positive("axis"),
+        saves=("indices",), linear=True, aliases=("take_along_axis",), result_shape=lambda x, indices, axis: indices, vjp=(
         lambda m, g, y, x, indices, axis: m.ungather(g, indices, axis=axis, shape=x.shape), None)),
     _op("scatter_add", "x, indices, values", "x with the values added at the indices along the first axis.",
-        compute=_scatter_add, saves=("indices",), linear=True, vjp=(
+        compute=_scatter_add, rows=_scatter_rows, saves=("indices",), linear=True, vjp=(
         lambda m, g, y, x, indices, values: g, None, _scatter_add_back)),
     _op("untake", "g, indices; axis, shape", "What belongs to elements taken, added up where they came from.", internal=True,
-        compute=_untake, saves=("indices",), linear=True, vjp=(
+        compute=_untake, rows=_untake_rows, saves=("indices",), linear=True, vjp=(
         lambda m, t, y, g, indices, axis, shape: m.take(t, indices, axis=axis), None)),
     _op("ungather", "g, indices; axis, shape", "What belongs to elements gathered, added up where they came from.",
-        internal=True, compute=_ungather, saves=("indices",), linear=True, vjp=(
+        internal=True, compute=_ungather, rows=_ungather_rows, saves=("indices",), linear=True, vjp=(
         lambda m, t, y, g, indices, axis, shape: m.gather(t, indices, axis=axis), None)),
 ]  # fmt: skip

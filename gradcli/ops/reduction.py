@@ -9,7 +9,8 @@ import math
 from typing import Any
 
 from .op import Op, OpError
-from .rows import along_axis, over_axes
+from .rows import along_axis, on_axes, over_axes
+from .rows_linalg import batched
 from .rules import Shape, all_axes, by_slope, conj, inverse, kept_shape, one_axis, ratio, real_as, reshaped, spread
 
 _OVER = "x; axis=none, keepdims=false"
@@ -344,7 +345,7 @@ OPS = [
         saves=("x",), note="ties share the derivative equally",
         **by_slope(lambda m, y, x, axis, keepdims: m.median_weights(x, axis=axis))),
     _op("median_weights", "x; axis=none", "How much each element counts in the median.", internal=True,
-        compute=_median_weights, vjp=(lambda m, g, y, x, axis: m.zeros_like(x),),
+        compute=_median_weights, rows=on_axes, vjp=(lambda m, g, y, x, axis: m.zeros_like(x),),
         jvp=lambda m, t, y, x, axis: m.zeros_like(y)),
     _op("argmin", _OVER, "The position of the smallest element, the first of equal ones.",
         compute=_position("argmin"), rows=along_axis,
@@ -368,11 +369,12 @@ OPS = [
         compute=_running("cumsum"), rows=along_axis, integers="keep", linear=True, vjp=(_cumsum_back,)),
     _op("cumprod", "x; axis=none", "The products of the elements up to each; all in one line without an axis.",
         compute=_running("cumprod"), rows=along_axis, integers="keep", saves=("x",), vjp=(_cumprod_back,), jvp=_cumprod_forward),
-    _op("shift", "x; by, fill", "The elements moved one place along the last axis.", internal=True, compute=_shift, vjp=(
+    _op("shift", "x; by, fill", "The elements moved one place along the last axis.", internal=True, compute=_shift,
+        rows=batched(1), vjp=(
         lambda m, g, y, x, by, fill: m.shift(g, by=-by, fill=0.0),),
         jvp=lambda m, t, y, x, by, fill: m.shift(t[0], by=by, fill=0.0)),
     _op("recurrence", "a, b", "r_i = b_i + a_i r_{i-1} along the last axis.", internal=True, compute=_recurrence,
-        saves=("a", "result"), jvp=_recurrence_forward, vjp=(
+        rows=batched(1, 1, alike=True), saves=("a", "result"), jvp=_recurrence_forward, vjp=(
         _recurrence_factor_back,
         lambda m, g, y, a, b: _recurrence_term_back(m, g, a))),
 ]  # fmt: skip

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
 from .op import Op, OpError
-from .rows import broadcast, positive, rearranged, summed
+from .rows import along_axis, as_alone, broadcast, diagonal, in_line, on_axes, positive, rearranged, summed, triangle
 from .rules import Shape, all_axes, fit, inverse, one_axis, reshaped, sizes, whole, wholes
 
 
@@ -212,65 +211,16 @@ def _roll(xp: Any, x: Any, shift: Any, axis: Any) -> Any:
     return xp.roll(x, shifts * (len(axes) if len(shifts) == 1 else 1), axis=axes)
 
 
+def _roll_rows(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
+    (x,), shift, axis = operands, options["shift"], options["axis"]
+    if axis is None:
+        return compute(in_line(x), shift=sum(wholes("roll", shift, "shift")), axis=0).reshape(x.shape)
+    axes = tuple(one_axis(a, x.shape[:-1]) for a in wholes("roll", axis, "axis"))
+    return compute(x, shift=shift, axis=axes)
+
+
 def _roll_back(m: Any, g: Any, y: Any, x: Any, shift: Any, axis: Any) -> Any:
     return m.roll(g, shift=[-s for s in wholes("roll", shift, "shift")], axis=axis)
-
-
-def _pad_widths(shape: Shape, width: Any) -> list[tuple[int, int]]:
-    """(before, after) an axis; one number, one pair, or a pair an axis."""
-    width = width.tolist() if hasattr(width, "tolist") else width
-    pairs = width if isinstance(width, (list, tuple)) else [width, width]
-    if all(not isinstance(p, (list, tuple)) for p in pairs):
-        pairs = [pairs] * len(shape)
-    checked = [wholes("pad", p, "width") for p in pairs]
-    checked = checked * len(shape) if len(checked) == 1 else checked
-    if len(checked) != len(shape) or any(len(p) > 2 or min(p, default=0) < 0 or not p for p in checked):
-        raise OpError(f"`pad` needs a width, or [before, after] for each axis: the shape is {shape}, the width {width!r}")
-    return [(p[0], p[-1]) for p in checked]
-
-
-# Which element stands at place i (from -before to n + after) of an axis of n elements.
-_PAD_MODES: dict[str, Callable[[int, int], int]] = {
-    "edge": lambda i, n: min(max(i, 0), n - 1),
-    "wrap": lambda i, n: i % n,
-    "symmetric": lambda i, n: i % (2 * n) if i % (2 * n) < n else 2 * n - 1 - i % (2 * n),
-    "reflect": lambda i, n: 0 if n == 1 else min(i % (2 * n - 2), (2 * n - 2) - i % (2 * n - 2)),
-}
-
-
-def _pad_sources(n: int, before: int, after: int, mode: str) -> list[int]:
-    if n == 0:
-        raise OpError(f'`pad` with mode "{mode}" needs elements to repeat')
-    return [_PAD_MODES[mode](i, n) for i in range(-before, n + after)]
-
-
-def _pad(xp: Any, x: Any, width: Any, mode: Any, value: Any) -> Any:
-    x = xp.asarray(x)
-    widths = _pad_widths(x.shape, width)
-    if mode == "constant":
-        return xp.pad(x, widths, constant_values=value) if widths else x
-    if mode not in _PAD_MODES:
-        raise OpError(f"`pad` has no mode {mode!r}", 'modes are "constant", ' + ", ".join(f'"{name}"' for name in _PAD_MODES))
-    for axis, (before, after) in enumerate(widths):
-        if before or after:
-            x = xp.take(x, xp.asarray(_pad_sources(x.shape[axis], before, after, mode)), axis=axis)
-    return x
-
-
-def _pad_back(m: Any, g: Any, y: Any, x: Any, width: Any, mode: Any, value: Any) -> Any:
-    shape = tuple(x.shape)
-    widths = _pad_widths(shape, width)
-    if mode == "constant":
-        return m.getitem(g, index=tuple(slice(a, a + n) for (a, _), n in zip(widths, shape, strict=True)))
-    for axis, (before, after) in enumerate(widths):
-        if before or after:
-            whole_shape = (*g.shape[:axis], shape[axis], *g.shape[axis + 1 :])
-            g = m.untake(g, _pad_sources(shape[axis], before, after, mode), axis=axis, shape=whole_shape)
-    return g
-
-
-def _pad_shape(shape: Shape, width: Any, mode: Any, value: Any) -> Shape:
-    return tuple(a + n + b for (a, b), n in zip(_pad_widths(shape, width), shape, strict=True))
 
 
 SMALL = 4096  # elements
@@ -354,13 +304,15 @@ OPS = [
     _op("moveaxis", "x; source, destination", "Axes moved to other places.",
         compute=_moveaxis, rows=positive("source", "destination"), vjp=(
         lambda m, g, y, x, source, destination: m.moveaxis(g, source=destination, destination=source),)),
-    _op("expand_dims", "x; axis", "New axes of size 1.", compute=_expand_dims, vjp=(
+    _op("expand_dims", "x; axis", "New axes of size 1.", compute=_expand_dims, rows=as_alone, vjp=(
         lambda m, g, y, x, axis: m.reshape(g, shape=x.shape),)),
-    _op("squeeze", "x; axis=none", "Axes of size 1 removed.", compute=_squeeze, vjp=(
+    _op("squeeze", "x; axis=none", "Axes of size 1 removed.", compute=_squeeze, rows=as_alone, vjp=(
         lambda m, g, y, x, axis: m.reshape(g, shape=x.shape),)),
-    _op("flip", "x; axis=none", "The elements in reverse order.", compute=_flip, aliases=("fliplr", "flipud", "reverse"), vjp=(
+    _op("flip", "x; axis=none", "The elements in reverse order.", compute=_flip, rows=on_axes,
+        aliases=("fliplr", "flipud", "reverse"), vjp=(
         lambda m, g, y, x, axis: m.flip(g, axis=axis),)),
-    _op("roll", "x; shift, axis=none", "The elements moved round by `shift` places.", compute=_roll, vjp=(_roll_back,)),
+    _op("roll", "x; shift, axis=none", "The elements moved round by `shift` places.", compute=_roll, rows=_roll_rows,
+        vjp=(_roll_back,)),
     _op("broadcast_to", "x; shape", "x repeated to a shape that it broadcasts to.", compute=_broadcast_to, rows=broadcast,
         result_shape=lambda x, shape: sizes("broadcast_to", shape), vjp=(
         lambda m, g, y, x, shape: fit(m, g, x),)),
@@ -378,18 +330,19 @@ OPS = [
     _op("split", "x; sections, axis=0", "A list of parts: that many equal ones, or cut before the given positions.",
         compute=_split, rows=positive("axis"), aliases=("array_split",), vjp=(_split_back,)),
     _op("tile", "x; reps", "x side by side, that many times along each axis.", result_shape=_tile_shape, vjp=(_tile_back,),
-        compute=lambda xp, x, reps: xp.tile(x, sizes("tile", reps))),
+        compute=lambda xp, x, reps: xp.tile(x, sizes("tile", reps)),
+        rows=lambda xp, compute, operands, laned, options, n: compute(*operands, reps=(*sizes("tile", options["reps"]), 1))),
     _op("repeat", "x; repeats, axis=none", "Each element repeated; all in one line without an axis.",
-        compute=_repeat, result_shape=_repeat_shape, vjp=(_repeat_back,)),
-    _op("pad", 'x; width, mode="constant", value=0', "x with a border; modes are constant, edge, reflect, symmetric, wrap.",
-        compute=_pad, result_shape=_pad_shape, vjp=(_pad_back,),
-        jvp=lambda m, t, y, x, width, mode, value: m.pad(t[0], width=width, mode=mode, value=0)),
+        compute=_repeat, rows=along_axis, result_shape=_repeat_shape, vjp=(_repeat_back,)),
 
     # ---- diagonals -------------------------------------------------------------------------------------------------
-    _op("diag", "x; k=0", "The diagonal of a matrix, or a matrix with this diagonal.", compute=_diag, aliases=("diagonal",),
+    _op("diag", "x; k=0", "The diagonal of a matrix, or a matrix with this diagonal.", compute=_diag, rows=diagonal,
+        aliases=("diagonal",),
         result_shape=_diag_shape, vjp=(_diag_back,)),
-    _op("tril", "x; k=0", "The part on and below the diagonal, 0 elsewhere.", compute=_triangle("tril"), vjp=(
+    _op("tril", "x; k=0", "The part on and below the diagonal, 0 elsewhere.", compute=_triangle("tril"),
+        rows=triangle, vjp=(
         lambda m, g, y, x, k: m.tril(g, k=k),)),
-    _op("triu", "x; k=0", "The part on and above the diagonal, 0 elsewhere.", compute=_triangle("triu"), vjp=(
+    _op("triu", "x; k=0", "The part on and above the diagonal, 0 elsewhere.", compute=_triangle("triu"),
+        rows=triangle, vjp=(
         lambda m, g, y, x, k: m.triu(g, k=k),)),
 ]  # fmt: skip

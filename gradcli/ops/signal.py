@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .op import Op, OpError
+from .rows import along_axis, beside, inner_shapes, with_rows
 from .rules import Shape, conj, is_complex, one_axis, whole, wholes
 
 
@@ -54,7 +55,8 @@ def _windows(x: Any, kernel: Shape, places: Shape, stride: Any) -> Any:
 
 def _padded(xp: Any, x: Any, padding: Any) -> Any:
     rows, columns = _pair("conv", padding, "padding", 0)
-    return xp.pad(x, ((0, 0), (0, 0), (rows, rows), (columns, columns))) if rows or columns else x
+    widths = ((0, 0), (0, 0), (rows, rows), (columns, columns), *((0, 0),) * (x.ndim - 4))
+    return xp.pad(x, widths) if rows or columns else x
 
 
 def _conv_shape(x: Shape, kernel: Shape, stride: Any, padding: Any) -> Shape:
@@ -86,6 +88,39 @@ def _conv_kernel(xp: Any, x: Any, y: Any, size: Any, stride: Any, padding: Any) 
     for part, i, j in _windows(_padded(xp, x, padding), shape, y.shape[2:], stride):
         total[:, :, i, j] = xp.tensordot(y, part, axes=((0, 2, 3), (0, 2, 3)))
     return total
+
+
+def _image_rows(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
+    """Of `conv` and `conv_image`: rows of images are more images, unless each row has kernels of its own."""
+    x, kernel = operands
+    if not laned[1]:
+        y = compute(xp.moveaxis(x, -1, 0).reshape(-1, *x.shape[1:-1]), kernel, **options)
+        return xp.moveaxis(y.reshape(n, x.shape[0], *y.shape[1:]), 0, -1)
+    x, steps = with_rows(xp, x, laned[0], n), {name: options[name] for name in ("stride", "padding")}
+    inner, shape = x.shape[:-1], kernel.shape[:-1]
+    dtype = xp.result_type(x, kernel)
+    if "size" not in options:
+        places = _places(inner, shape, **steps)
+        total = xp.zeros((inner[0], shape[0], *places, n), dtype=dtype)
+        for part, i, j in _windows(_padded(xp, x, steps["padding"]), shape, places, steps["stride"]):
+            total += xp.einsum("acpqr,ocr->aopqr", part, kernel[:, :, i, j])
+        return total
+    (rows, columns), borders = options["size"], _pair("conv", steps["padding"], "padding", 0)
+    total = xp.zeros((inner[0], shape[1], rows + 2 * borders[0], columns + 2 * borders[1], n), dtype=dtype)
+    for part, i, j in _windows(total, shape, inner[2:], steps["stride"]):
+        part += xp.einsum("aopqr,ocr->acpqr", x, kernel[:, :, i, j])
+    return total[:, :, borders[0] : borders[0] + rows, borders[1] : borders[1] + columns]
+
+
+def _kernel_rows(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
+    """Of `conv_kernel`: a product of matrices for each row."""
+    x, y = (with_rows(xp, *pair, n) for pair in zip(operands, laned, strict=True))
+    shape = (y.shape[1], x.shape[1], *options["size"])
+    total = xp.zeros((n, *shape), dtype=xp.result_type(x, y))
+    back = xp.moveaxis(y, (-1, 1), (0, 1)).reshape(n, shape[0], -1)
+    for part, i, j in _windows(_padded(xp, x, options["padding"]), shape, y.shape[2:-1], options["stride"]):
+        total[..., i, j] = xp.matmul(back, xp.moveaxis(part, (-1, 1), (0, -1)).reshape(n, -1, shape[1]))
+    return xp.moveaxis(total, 0, -1)
 
 
 def _conv_back_image(m: Any, g: Any, y: Any, x: Any, kernel: Any, **options: Any) -> Any:
@@ -123,7 +158,19 @@ def _vectors(name: str) -> dict[str, Any]:
         _kept(name, a.shape, v.shape, mode)
         return getattr(xp, name)(a, v, mode=mode)
 
-    return {"compute": compute, "result_shape": lambda a, v, mode: (_kept(name, a, v, mode)[1],)}
+    def rows(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
+        """The longer vector times each element of the shorter, moved along."""
+        shape_a, shape_v = inner_shapes(operands, laned)
+        start, count = _kept(name, shape_a, shape_v, options["mode"])
+        a, v = beside(operands, laned)
+        v = xp.conj(v[::-1]) if name == "correlate" else v
+        long, short = (a, v) if len(a) >= len(v) else (v, a)
+        total = xp.zeros((len(a) + len(v) - 1, n), xp.result_type(a, v))
+        for k in range(len(short)):
+            total[k : k + len(long)] += short[k] * long
+        return total[start : start + count]
+
+    return {"compute": compute, "rows": rows, "result_shape": lambda a, v, mode: (_kept(name, a, v, mode)[1],)}
 
 
 def _opened(m: Any, name: str, g: Any, a: Any, v: Any, mode: str) -> tuple[Any, str]:
@@ -192,7 +239,16 @@ def _transform(name: str, summary: str, back: Any) -> Op:
         found = back(m, g, n=_points(name, given, n, axis, norm), axis=axis, norm=TRANSPOSED[norm])
         return _as_real(m, _resized(m, found, given, one_axis(axis, given)), x)
 
-    return _op(name, 'x; n=none, axis=-1, norm="backward"', summary, compute=compute, result_shape=shape, linear=True, vjp=(vjp,))
+    return _op(
+        name,
+        'x; n=none, axis=-1, norm="backward"',
+        summary,
+        compute=compute,
+        rows=along_axis,
+        result_shape=shape,
+        linear=True,
+        vjp=(vjp,),
+    )
 
 
 def _resized(m: Any, v: Any, shape: Shape, axis: int) -> Any:
@@ -229,7 +285,7 @@ def _twice_inside(xp: Any, x: Any, n: int, axis: int) -> Any:
 OPS = [
     _op("conv", "x, kernel; stride=1, padding=0",
         "Images (n, c, h, w) weighed by kernels (o, c, kh, kw) wherever these fit: (n, o, …, …).", multilinear=True,
-        integers="keep", aliases=("conv2d",), compute=_conv, result_shape=_conv_shape, saves=("x", "kernel"),
+        integers="keep", aliases=("conv2d",), compute=_conv, rows=_image_rows, result_shape=_conv_shape, saves=("x", "kernel"),
         note="the kernels aren't turned round", vjp=(_conv_back_image, _conv_back_kernel)),
     _op("convolve", 'a, v; mode="full"', "The convolution of two vectors; modes are full, same, valid.", multilinear=True,
         integers="keep", saves=("a", "v"), **_vectors("convolve"), vjp=(
@@ -245,14 +301,14 @@ OPS = [
     _transform("irfft", "The inverse of rfft; n = 2 (m - 1) points from m.", _irfft_back),
 
     _op("conv_image", "y, kernel; size, stride, padding", "The images' gradient of conv.", internal=True, multilinear=True,
-        compute=_conv_image, saves=("y", "kernel"), vjp=(
+        compute=_conv_image, rows=_image_rows, saves=("y", "kernel"), vjp=(
         lambda m, g, y, back, kernel, size, **options: m.conv(g, conj(m, kernel), **options),
         lambda m, g, y, back, kernel, size, **options: _conv_back_kernel(m, conj(m, back), y, conj(m, g), kernel, **options))),
     _op("conv_kernel", "x, y; size, stride, padding", "The kernels' gradient of conv.", internal=True, multilinear=True,
-        compute=_conv_kernel, saves=("x", "y"), vjp=(
+        compute=_conv_kernel, rows=_kernel_rows, saves=("x", "y"), vjp=(
         lambda m, g, y, x, back, size, **options: _conv_back_image(m, conj(m, back), y, x, conj(m, g), **options),
         lambda m, g, y, x, back, size, **options: m.conv(conj(m, x), g, **options))),
     _op("twice_inside", "x; n, axis", "The frequencies of rfft of n points, twice but for the first and the middle one.",
-        internal=True, compute=_twice_inside, linear=True, vjp=(
+        internal=True, compute=_twice_inside, rows=along_axis, linear=True, vjp=(
         lambda m, g, y, x, n, axis: m.twice_inside(g, n=n, axis=axis),)),
 ]  # fmt: skip

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .op import Op, OpError
+from .rows_linalg import batched
 from .rules import adjoint, conj
 from .systems import or_refuse, square_floats
 
@@ -185,13 +186,13 @@ def _svd_forward(m: Any, t: Any, y: Any, x: Any) -> list[Any]:
 
 OPS = [
     _op("eigh", "x", "A list of the eigenvalues of a Hermitian matrix, ascending, and their vectors, the columns of a matrix.",
-        compute=_eigh, saves=("x", "result"), vjp=(_eigh_back,), jvp=_eigh_forward,
+        compute=_eigh, rows=batched(2), saves=("x", "result"), vjp=(_eigh_back,), jvp=_eigh_forward,
         note="of (x + x.T) / 2 (conjugated, for complex ones); the vectors of equal values have no derivative"),
     _op("svd", "x", "A list u, s, vt with u @ diag(s) @ vt = x: orthonormal columns and rows, and descending values.",
-        compute=_svd, saves=("x", "result"), vjp=(_svd_back,), jvp=_svd_forward,
+        compute=_svd, rows=batched(2), saves=("x", "result"), vjp=(_svd_back,), jvp=_svd_forward,
         note="the vectors of equal values have no derivative, nor have those of 0 unless x is square and real"),
     _op("over_spectrum", "x, s; by, strict", "The elements of x over the differences or sums of the values s.", internal=True,
-        compute=_over_spectrum, saves=("s", "result"), jvp=_over_forward, vjp=(
+        compute=_over_spectrum, rows=batched(2, 1, alike=True), saves=("s", "result"), jvp=_over_forward, vjp=(
         lambda m, g, y, x, s, by, strict: m.over_spectrum(g, s, by=by, strict=strict),
         _over_back_values)),
 ]  # fmt: skip

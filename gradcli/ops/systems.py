@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .op import Op, OpError
+from .rows_linalg import batched, system
 from .rules import Shape, adjoint, broadcast_shape, fit
 
 
@@ -256,6 +257,7 @@ def _least_squares_forward(m: Any, t: Any, y: Any, a: Any, b: Any) -> Any:
 
 _LEAST_SQUARES: dict[str, Any] = {
     "result_shape": _least_squares_shape,
+    "rows": system,
     "saves": ("a", "b", "result"),
     "vjp": (_least_squares_left_back, _least_squares_right_back),
     "jvp": _least_squares_forward,
@@ -275,14 +277,14 @@ def _lstsq_form(s: Any, a: Any, b: Any) -> Any:
 
 
 OPS = [
-    _op("inv", "x", "The inverse of a matrix.", compute=_inv, symbolic=_inverse_form, aliases=("inverse",), saves=("result",),
-        vjp=(_inv_back,),
+    _op("inv", "x", "The inverse of a matrix.", compute=_inv, rows=batched(2), symbolic=_inverse_form,
+        aliases=("inverse",), saves=("result",), vjp=(_inv_back,),
         jvp=lambda m, t, y, x: -m.matmul(m.matmul(y, t[0]), y)),
     _op("solve", "a, b", "The x with a @ x = b; b is a vector, or a matrix for several at once.", saves=("a", "result"),
-        compute=_system("solve", _solve), symbolic=lambda s, a, b: _inverse_form(s, a) @ b,
+        compute=_system("solve", _solve), rows=system, symbolic=lambda s, a, b: _inverse_form(s, a) @ b,
         result_shape=_solution_shape("solve"), vjp=(_left_back, _right_back), jvp=_forward),
     _op("solve_triangular", "a, b; lower=false", "The x with a @ x = b, where only the upper (or lower) triangle of a is read.",
-        compute=_system("solve_triangular", _solve_triangular),
+        compute=_system("solve_triangular", _solve_triangular), rows=system,
         symbolic=lambda s, a, b, lower: _inverse_form(s, s.xp.tril(a) if lower else s.xp.triu(a)) @ b,
         result_shape=_solution_shape("solve_triangular"),
         saves=("a", "result"), vjp=(_left_back, _right_back), jvp=_forward),

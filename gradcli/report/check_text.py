@@ -93,7 +93,7 @@ def _remarks(check: Check) -> Iterator[str]:
     """Why methods say nothing, where the kinks are, and which path was taken."""
     reasons: dict[tuple[str, str], list[str]] = {}
     for f in check.findings:
-        if f.reason and (f.verdict != "agree" or f.method == "complex"):
+        if f.reason and (f.verdict != "agree" or f.method in ("complex", "sympy")):
             reasons.setdefault((f.reason, _MARKS[f.verdict]), []).append(METHODS[f.method])
     for (reason, mark), methods in reasons.items():
         yield f"{mark} {', '.join(dict.fromkeys(methods))}: {reason}"

@@ -89,10 +89,11 @@ class _Why:
 
     def explanations(self) -> Iterator[Explanation]:
         told = [e for e in map(self._request, chain.from_iterable(self.run.unconnected.values())) if e is not None]
-        yield from told
-        for target in self.asked.targets:
-            if target.value is not None or not told:  # else it is what the program asked for in vain
-                yield from self._of(target)
+        targets = [t for t in self.asked.targets if t.value is not None or not told]  # none is what was asked for in vain
+        found = [e for target in targets for e in self._of(target)]
+        known = {(e.wrt, e.reason, e.span, e.steps) for e in found}
+        yield from (e for e in told if (e.wrt, e.reason, e.span, e.steps) not in known)
+        yield from found
 
     def _request(self, request: Unconnected) -> Explanation | None:
         """A gradient that the program asked for in vain, where it is of what was asked about."""
@@ -245,6 +246,9 @@ class _Why:
                 if found is not None:
                     return self._rewritten(number, "zero", *found)
                 mask = None if walked.masks is None else walked.masks.get(at)
+                moving = walked.dead.get((edge.record, at))
+                if moving is not None and (mask is None or shape_of(mask) == moving.shape):
+                    mask = moving != 0 if mask is None else mask & (moving != 0)
                 return Verdict(number, "zero", zero_reason(self.run, record, at, edge, mask), edge.record)
             at = edge.record
         span = self.ancestry.record(at).site.span if at >= 0 else None

@@ -142,7 +142,8 @@ def test_examples_show_their_code(gradcli: Run, tmp_path: Path, code: str) -> No
     else:
         (tmp_path / "example.tg").write_text(example, encoding="utf-8")
         result = gradcli("eval example.tg")
-    assert re.search(rf"^(error|warning)\[{code}\]", result.err, re.M), result.err
+    said = result.out + result.err  # what a check finds is its answer
+    assert re.search(rf"^(error|warning)\[{code}\]", said, re.M), said
     assert result.code != 70
 
 

@@ -38,6 +38,10 @@ CASES = [
     ("var x = 1.0\nz = 1.0 * (x > 0.0)", "condition_only", 2, "bool"),
     ("var x = 1.0\nvar v = 2.0\nif v > 3.0 { y = x } else { y = v }\nz = y * 2", "branch_not_taken", 3, "path"),
     ("var x = 1.0\nvar v = 2.0\ny = v\nfor i in range(0) { y = y * x }\nz = y * 2", "branch_not_taken", 4, "path"),
+    ("var x = 1.0\nvar v = 2.0\na = [v, v * 2]\nz = a[int64(x)] * 2", "index_only", 4, "elements"),
+    ("var x = 1.0\nvar v = [1.0, 2.0]\nz = sum(v[int64(x):])", "index_only", 3, "elements"),
+    ("var n = 3.0\nvar v = 2.0\nz = sum(ones(int64(n))) * v", "index_only", 3, "how many"),
+    ("var n = 3.0\nvar v = 2.0\nz = v\nfor i in range(int64(n)) { z = z * v }\ny = z", "index_only", 4, "how many"),
     ("var x = 1.0\nvar v = 2.0\na = x * 2\nz = v * 2", "not_on_path", 3, "depend"),
     ("var x = 1.0\nvar v = 2.0\nz = v * 2\nexpect x > 0.0", "not_on_path", 4, "depend"),
 ]

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from gradcli.engine import compound, formulas
 from gradcli.ops.op import Op
+from gradcli.ops.registry import replaced
 
 Rule = Callable[..., Any]
 
@@ -17,14 +17,6 @@ MUTATIONS: dict[str, Callable[[Any], Any]] = {
     "sign": lambda value: -value,
     "missing": lambda value: value * 0.0,
 }
-
-
-def _forget() -> None:
-    """What the engine has made of the table's entries so far."""
-    for module in (formulas, compound):
-        for thing in vars(module).values():
-            if hasattr(thing, "cache_clear"):
-                thing.cache_clear()
 
 
 @contextmanager
@@ -46,20 +38,5 @@ def planted(op: Op, mutation: Callable[[Any], Any], operand: int = 0) -> Iterato
         changed = {"accumulate": lambda m, total, g, *rest, **options: accumulate(m, total, mutation(g), *rest, **options)}
     else:
         changed = {"vjp": at(op.vjp)}
-    with replaced(op, **changed):
+    with replaced(op.name, **changed):
         yield
-
-
-@contextmanager
-def replaced(op: Op, **fields: Any) -> Iterator[None]:
-    """An op with other facts."""
-    before = {name: getattr(op, name) for name in fields}
-    try:
-        for name, rule in fields.items():
-            object.__setattr__(op, name, rule)
-        _forget()
-        yield
-    finally:
-        for name, rule in before.items():
-            object.__setattr__(op, name, rule)
-        _forget()

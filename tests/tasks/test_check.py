@@ -115,8 +115,8 @@ def test_calls_that_lead_to_the_wrong_rule() -> None:
 
 
 def test_a_wrong_rule_of_an_opaque_function() -> None:
-    text = "opaque fn f(a, b) { return a * b**2 }\nbackward f(dy, a, b) { return [dy * b**2, dy * a * b] }\nvar x = 1.5\ny = f(2.0, x)"
-    found = run(text)
+    rule = "backward f(dy, a, b) { return [dy * b**2, dy * a * b] }"
+    found = run(f"opaque fn f(a, b) {{ return a * b**2 }}\n{rule}\nvar x = 1.5\ny = f(2.0, x)")
     assert finding(found, "differences").verdict == "disagree"
     assert finding(found, "forward").verdict == "skipped"
     assert found.blamed[0].factor == pytest.approx(0.5)

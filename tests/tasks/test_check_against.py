@@ -179,7 +179,7 @@ class Tensor:
     def sum(self) -> Tensor:
         return Tensor(self.value.sum(), (self, lambda g: g * np.ones_like(self.value)))
 
-    def backward(self, g: Any = np.float32(1.0)) -> None:
+    def backward(self, g: Any = 1.0) -> None:
         self.grad = self.grad + g
         for tensor, pull in self.made_of:
             tensor.backward(pull(g))

@@ -13,6 +13,7 @@ from gradcli.engine.run import Run, Settings
 from gradcli.engine.tape import Site
 from gradcli.ops import OPS
 from gradcli.ops.op import Op
+from gradcli.ops.registry import replaced
 from gradcli.tasks.check.blame import Doubt, wrong_steps
 from gradcli.tasks.check.checking import check
 from gradcli.tasks.check.point import quiet
@@ -21,7 +22,7 @@ from gradcli.tasks.programs import parse_program
 
 from ..ops.test_elementwise import REAL, points
 from ..ops.test_tangents import CALLS, movable
-from .planting import MUTATIONS, planted, replaced
+from .planting import MUTATIONS, planted
 
 Case = tuple[Op, int, list[Any], dict[str, Any]]
 
@@ -130,7 +131,7 @@ def test_a_rule_that_is_wrong_on_one_side_is_caught_there() -> None:
     def one_sided(m: Any, y: Any, x: Any) -> Any:
         return m.where(x < 0, 1.001, 1.0) * rule(m, y, x)
 
-    with replaced(tanh, partials=(one_sided,)):
+    with replaced("tanh", partials=(one_sided,)):
         below, above = run("var x = -0.4; y = tanh(x)"), run("var x = 0.4; y = tanh(x)")
     assert below.counts()[1] == 3
     assert below.blamed[0].operation == "tanh"

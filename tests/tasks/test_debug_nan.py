@@ -45,6 +45,10 @@ CASES = [
     ("var x = [1.0, 2.0]\ny = [x[0], log(x[1] - 2)]", 2, "`log` of 0.0 is -inf"),
     ("var x = 1.0\nfn f(a) { return sqrt(a) } backward (dy) { return dy / (a - 1) }\ny = f(x)", 3, "the derivative of `f`"),
     ("var x = 1.5\ny = acos(x) + x", 2, "domain"),
+    ("fn f(a) {\n    b = log(a)\n    return b * 2\n} backward (dy) { return dy }\nvar x = -1.0\ny = f(x)", 2, "`log` of -1.0"),
+    ("opaque fn f(a) {\n    return [a, 1 / (a - 2)]\n}\nconst x = 2.0\ny = f(x)[1]", 2, "`1 / 0.0` is inf"),
+    ("var w = 0.0\nfn f(a) = log(w * a)\ny = sum(vmap(f)([1.0, 2.0]))", 2, "`log` of 0.0 is -inf in some rows"),
+    ("var x = 1.0\ny = sum(reshape([x, x / 0.0, x, x], [2, 2])[0])", 2, "`1.0 / 0.0`"),
     ("var x = [1.0, 0.0]\na = log(x)\nb = a[0] + 1\ny = a[1] * b", 2, "at [1]"),
 ]  # fmt: skip
 

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
 
+import gradcli
 from gradcli.codes import CODES, REASONS
 from gradcli.diagnostics import GradcliError, Source
 from gradcli.tasks.evaluation import Options
 from gradcli.tasks.explanations import Explanation
 from gradcli.tasks.programs import parse_program
 from gradcli.tasks.why import explain
+
+from ..engine.random_programs import RELAXED, Program, points, programs
 
 
 def explanations(source: str, steps: int = 20, inputs: dict[str, Any] | None = None, **options: Any) -> list[Explanation]:
@@ -120,6 +125,11 @@ def test_what_else_the_program_asked_for_is_left_out() -> None:
     assert [(e.of, e.wrt, e.status) for e in found] == [("z", "v", "connected")]
 
 
+def test_what_is_explained_anyway_is_told_once() -> None:
+    told = one("var x = 2.0\ny = detach(x) * 2\ng = grad(y, x)\noutput y", of=("y",))
+    assert (told.of, told.reason, told.asked) == ("y", "detached", None)
+
+
 def test_a_replaced_variable_and_the_value_that_has_its_name() -> None:
     found = explanations("var x = 2.0\nx = x + 1\ny = x**2", of=("y",), wrt=("x",))
     assert [(e.reason, e.gradient, e.origin and e.origin.line) for e in found] == [("replaced", None, 1), ("", 6.0, 2)]
@@ -182,6 +192,11 @@ def test_a_long_chain_shows_its_ends_and_the_place_at_fault(fault: str, steps: i
     assert len(told.steps) <= 2 * steps + 2
 
 
+def test_what_is_said_of_an_array_is_said_of_the_elements_that_count() -> None:
+    told = one("var x = [1.0, -2.0, -5.0, 7.0]\na = relu(x)\ny = a[1] + a[2]")
+    assert (told.reason, told.message) == ("dead_relu", "`relu` is 0 at values from -5.0 to -2.0, and flat there")
+
+
 def test_a_gradient_of_a_gradient_has_the_operations_of_the_first() -> None:
     steps = chain("var x = 2.0\ng = grad(x**3, x)\ny = g * 2", of=("y",))
     assert ("x**3, in the derivative of `**`", 12.0, 2.0) in steps
@@ -205,6 +220,7 @@ def test_arrays_are_shown_in_a_few_numbers() -> None:
         ("var x = [1.0, 2.0, 3.0]\ny = x[0] * x[2]", "y", "x[2]", 1.0, ""),
         ("var x = [1.0, 2.0]\ny = x**2", "y[1]", "x[0]", 0.0, "not_chosen"),
         ("var x = [1.0, 2.0]\ny = x**2", "y[1]", "x[1]", 4.0, ""),
+        ("var x = [1.0, 2.0]\ny = x * [0.0, 1.0]", "y[0]", "x[0]", 0.0, "zero_factor"),
         ("var x = [1.0, 2.0]\ny = max(x) * 2", "y", "x[0]", 0.0, "not_chosen"),
         ("var w = [[1.0, 2.0], [3.0, 4.0]]\ny = w @ [0.0, 1.0]", "y[0]", "w[0, 0]", 0.0, "zero_factor"),
         ("var w = [[1.0, 2.0], [3.0, 4.0]]\ny = w @ [0.0, 1.0]", "y[0]", "w[1, 1]", 0.0, "not_chosen"),
@@ -223,3 +239,35 @@ def test_an_element_that_there_is_not(wrt: str) -> None:
     with pytest.raises(GradcliError) as raised:
         explanations("var x = [1.0, 2.0]\nl = [x]\ny = sum(x)", wrt=(wrt,))
     assert [d.code for d in raised.value.diagnostics] == ["E003"]
+
+
+# ---- rows ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [("sin(a) * w", ""), ("relu(-a * w)", "dead_relu"), ("detach(w) * a", "detached"), ("sqrt(a * (w - w))", "infinite_slope")],
+)
+def test_values_are_followed_through_rows(body: str, reason: str) -> None:
+    told = one(f"var w = 0.5\nfn f(a) = {body}\ny = sum(vmap(f)([1.0, 2.0]))", of=("y",))
+    assert (told.reason, [s.span and s.span.line for s in told.steps if s.breaks]) == (reason, [2] if reason else [])
+
+
+# ---- nothing else changes --------------------------------------------------------------------------------------------
+
+
+@settings(RELAXED, max_examples=25)
+@given(programs(), points)
+def test_the_gradients_that_are_explained_are_those_of_eval(program: Program, at: tuple[float, Any]) -> None:
+    inputs = {"x": at[0], "v": at[1]}
+    gradients = gradcli.load(source=str(program)).with_options(of=("y",), mode="reverse").run(inputs).gradients["y"]
+    whole = explanations(str(program), of=("y",), inputs=inputs)
+    elements = explanations(str(program), of=("y",), wrt=("v[0]", "v[2]"), inputs=inputs)
+    for told in (*whole, *elements):
+        expected = gradients[told.wrt[0]]
+        if told.wrt not in gradients and expected is not None:
+            expected = expected[int(told.wrt[2])]
+        assert (told.status == "none") == (expected is None)
+        if expected is not None:
+            np.testing.assert_allclose(told.gradient, expected, rtol=1e-9, atol=1e-300)
+        assert told.status == "connected" or told.reason

@@ -74,8 +74,9 @@ class Forms:
         self._firsts = [segment.first for segment in self.trace.segments]
         for name, source in sources.items():
             self._introduce(name, source)
-        for value, span in self.trace.settled:
-            self._note(span, f"this depends on variables, and is taken at its value here, {show(value)}")
+        for value, span in self.trace.choices:
+            if self.trace.depends(value):
+                self._note(span, f"this depends on variables, and is taken at its value here, {show(value)}")
 
     # ---- sources -----------------------------------------------------------------------------------------------------
 

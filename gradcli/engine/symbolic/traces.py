@@ -17,7 +17,6 @@ class FormTrace(KeepingTrace):
     """Also records operations on nothing but constants, so that `sqrt(2)` is one of the forms and not 1.4142….
 
     script     which way the first conditions go that depend on a variable; the later ones go as their values say
-    settled    what depends on a variable and was made a plain value, as an index, and where
     outcomes   all such conditions in the order in which they were asked: (condition, where, which way it went)
     states     of each leaf, the states that it has had: (number of the next record, state)
     results    what each record gave
@@ -26,14 +25,13 @@ class FormTrace(KeepingTrace):
     weights    of every other record, from how many operations on constants it was made
     """
 
-    __slots__ = ("dependent", "names", "outcomes", "results", "roots", "script", "settled", "states_of", "weights")
+    __slots__ = ("dependent", "names", "outcomes", "results", "roots", "script", "states_of", "weights")
     keeps_constants = True
 
     def __init__(self, script: Sequence[bool] = (), names: Collection[str] = ()) -> None:
         self.script, self.names = script, names
         self.outcomes: list[tuple[Traced, Span, bool]] = []
         self.states_of: dict[int, list[tuple[int, Any]]] = {}
-        self.settled: list[tuple[Traced, Span]] = []
         self.results: dict[int, Any] = {}
         self.roots: set[int] = set()
         self.dependent: set[int] = set()
@@ -72,10 +70,6 @@ class FormTrace(KeepingTrace):
         outcome = self.script[len(self.outcomes)] if len(self.outcomes) < len(self.script) else bool(value)
         self.outcomes.append((condition, span, outcome))
         return outcome
-
-    def settle(self, value: Traced, span: Span) -> None:
-        if self.depends(value):
-            self.settled.append((value, span))
 
 
 def form_run(settings: Settings, inputs: Mapping[str, Any], script: Sequence[bool] = (), names: Collection[str] = ()) -> Run:

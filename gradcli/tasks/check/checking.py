@@ -189,6 +189,10 @@ def _explain(case: Case, judges: list[Judge], rows: list[dict[str, Finding]], fo
     if doubts:
         _settle(rows, SKIPPED, doubts[0].surrogate)
         return
+    for judge, row in zip(judges, rows, strict=True):
+        unclear = [m for m in ("differences", "taylor") if m in row and row[m].verdict in (DISAGREE, INCONCLUSIVE)]
+        if unclear and judge.measure_noise():
+            row.update((method, judge.finding(method)) for method in unclear)
     with quiet():
         conditions = Conditions(case.point)
         for judge, row in zip(judges, rows, strict=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from ...diagnostics import Diagnostic, GradcliError
@@ -14,6 +15,7 @@ from .point import Case, Direction, Point
 MANY_STEPS = 300  # of a path, whose form would take long to differentiate
 MANY_SYMBOLS = 60
 MAX_NODES = 1_500
+MUCH_WORK = 5_000  # nodes of a form times symbols
 DIGITS = 50
 
 
@@ -82,11 +84,25 @@ def _differentiated(case: Case, variable: str) -> Any:
         forms, answer = _forms(case.point)
         parts = [forms.of(part) for part in leaves(answer.targets[case.output])]
         weighed = [part * _exactly(weight, binary) for part, weight in zip(parts, case.weights, strict=True)]
-        return gradient(weighed, forms.symbols[variable], forms.earlier.get(variable, []))
+        work = sum(map(forms.size, _scalars(weighed))) * (source.size if shape_of(source) else 1)
+        if work > MUCH_WORK:
+            return f"the closed form is too large to differentiate by {_elements(source)}"
+        used = set().union(*(form.free_symbols for form in _scalars(weighed)))
+        earlier = [e for e in forms.earlier.get(variable, []) if not used.isdisjoint(e.flat if shape_of(e) else [e])]
+        return gradient(weighed, forms.symbols[variable], earlier)
     except SkippedError as reason:
         return str(reason)
     except GradcliError as error:
         return _said(error.diagnostics[0])
+
+
+def _scalars(parts: list[Any]) -> Iterator[Any]:
+    for part in parts:
+        yield from part.flat if shape_of(part) else [part]
+
+
+def _elements(source: Any) -> str:
+    return f"{source.size} elements" if shape_of(source) else "one variable"
 
 
 def _exactly(weight: Any, binary: Any) -> Any:

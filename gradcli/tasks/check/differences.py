@@ -39,6 +39,7 @@ class Samples:
 
     def __init__(self, function: Callable[[float], float], value: float, first: float, eps: float) -> None:
         self.function, self.value, self.first, self.eps = function, value, first, eps
+        self.floor = 0.0  # of the rounding error of the output, where it is known to be more than its last places
         self._found: list[Beside] = []
 
     def level(self, k: int) -> Beside:
@@ -48,9 +49,9 @@ class Samples:
         return self._found[k]
 
     def noise(self, k: int) -> float:
-        """The rounding error of the output at a level, as its last places have it."""
+        """The rounding error of the output at a level."""
         beside = self.level(k)
-        return 2 * self.eps * max(abs(beside.up), abs(beside.down), abs(self.value))
+        return max(2 * self.eps * max(abs(beside.up), abs(beside.down), abs(self.value)), self.floor)
 
     def slope(self) -> float:
         """The largest slope between the point and those beside it that were looked at: what a zero derivative compares to."""

@@ -25,6 +25,8 @@ TINY_STEP = 1e-30  # of the complex step, which has no difference to lose digits
 CLOSE = 1e-11  # of what is added up to a derivative: a distance that two right answers may have
 SMALL = 1e-7  # of a natural derivative: what is none
 SAFETY = 10.0  # times an estimated error
+ILL = 1e-9  # a relative error of a derivative from rounding alone, that is worth mentioning
+EXACT = ("complex", "sympy")  # methods that have no other error
 REPEATS = 5  # evaluations with other rounding errors
 FIRST_STEP = 0.05
 
@@ -80,6 +82,9 @@ class Judge:
             found.reason = f"the noise floor: its error is about {estimate.error:.1g}"
         elif gap > tolerance:
             found.verdict, found.reason = DISAGREE, ""
+        elif estimate.error > ILL * max(abs(estimate.value), abs(self.ours)) and found.method in EXACT:
+            digits = -math.log10(estimate.error / max(abs(estimate.value), abs(self.ours)))
+            found.reason = f"ill-conditioned: about {max(round(digits), 0)} digits can be trusted"
 
     def floor(self, scale: float) -> float:
         eps = self.case.point.eps
@@ -120,6 +125,17 @@ class Judge:
             return float(self.case.replay(self.direction, h))
         except GradcliError:
             return math.nan
+
+    def measure_noise(self) -> bool:
+        """Asks how far rounding errors inside move the output; whether that is more than its last places say."""
+        case = self.case
+        with quiet():
+            others = [float(case.replay(self.direction, 0.0, rounding(seed))) for seed in range(REPEATS)]
+        floor = max(abs(other - case.value) for other in others)
+        if not floor > 4 * self.case.point.eps * abs(case.value):
+            return False
+        self.samples.floor = floor
+        return True
 
     def use_trace(self) -> None:
         """From now on differences are taken along the trace, with what gradients don't flow through as it was."""

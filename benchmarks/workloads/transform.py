@@ -1,0 +1,58 @@
+"""Transforms of small functions, called again and again: what a call costs over that of the function itself.
+
+`f` is read as a formula once it is hot, and so are its derivatives; `g` has a branch, so it is called, recorded and swept.
+"""
+
+from __future__ import annotations
+
+import math
+
+from .. import tools
+from ..workload import Contender, Goal, Task, Timings, Workload
+
+N = 10_000
+PROGRAM = """
+frozen x = 0.7
+fn f(x) { y = x*x + sin(x); return y*x }
+fn g(x) { y = x*x + sin(x); if y < 0.0 { return y }; return y*x }
+for i in range(10000) { z = %s }
+output z
+"""
+CALLS = ["grad(f)(x)", "grad(g)(x)", "value_and_grad(g)(x)[1]", "jvp(g)(x, 1.0)", "grad(grad(f))(x)", "grad(grad(g))(x)"]
+
+
+def _gradcli(call: str) -> Contender:
+    return tools.function(PROGRAM % call, {}, name=f"gradcli, {call}")
+
+
+def _by_hand() -> Task:
+    def slope(x: float) -> float:
+        return 3.0 * x * x + math.sin(x) + x * math.cos(x)
+
+    def task() -> None:
+        for _ in range(N):
+            slope(0.7)
+
+    return task
+
+
+def _over(call: str) -> Goal:
+    plain = "f(x)" if "f" in call.partition("(")[2] else "g(x)"
+
+    def measure(t: Timings) -> float:
+        return (t.median(f"gradcli, {call}") - t.median(f"gradcli, {plain}")) / N * 1e6
+
+    return Goal(f"{call}, over {plain}", "µs", 20.0 if call.startswith("grad(grad") else 10.0, measure)
+
+
+WORKLOADS = [
+    Workload(
+        "transform",
+        f"{N:,} calls of a transform of a function of two statements",
+        [
+            *(_gradcli(call) for call in ("f(x)", "g(x)", *CALLS)),
+            Contender("plain Python, by hand", _by_hand),
+        ],
+        [_over(call) for call in CALLS],
+    ),
+]

@@ -1,0 +1,80 @@
+"""`vmap` over very many rows: by blocks of them, whose values stay in the cache, where nobody can tell the difference.
+
+Rows don't depend on each other, so blocks of them give what all give at once. But what is recorded would be recorded in
+pieces, a `print` would print pieces, and a change would be made once for each block: where the first block shows such a
+thing, it is taken back, and all rows run together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+from .backends import Backend, count, dtype_name, shape_of
+from .boxes import UNBOXED, level_of
+from .changes import forget
+from .lanes import Group, Lanes
+from .run import Run
+from .values import is_number, leaves, map_structure, read
+
+ELEMENTS = 2**17  # of the arguments in a block: what is computed of them then fits into a cache of the second level, or nearly
+LEAST = 2**12  # rows: fewer would cost more in calls than they save in memory
+
+Pairs = list[tuple[Any, int | None]]  # arguments, with the axis of each that is the rows
+
+
+def in_blocks(run: Run, n: int, arguments: Pairs, call: Callable[[Group, list[Any]], Any]) -> Any:
+    """What `call(group, arguments)` gives for `n` rows, stacked; None where they should rather run together."""
+    size = _rows_in_a_block(n, arguments)
+    plain = run.group is None and run.settings.max_steps is None and not run.trace.keeps_all
+    if n < 2 * size or not plain or any(level_of(read(v)) != UNBOXED for a, _ in arguments for v in leaves(a)):
+        return None
+    seen = len(run.printed), len(run.expectations), len(run.diagnostics)
+    run.changes.append({})
+    stacked: Any = None
+    for start in range(0, n, size):
+        group = Group(min(size, n - start))
+        value = call(group, [_part(a, axis, slice(start, start + group.size)) for a, axis in arguments])
+        parts = [read(v) for v in leaves(value)]
+        told = (len(run.printed), len(run.expectations), len(run.diagnostics)) != seen
+        if told or run.changes[-1] or not all(level_of(v) == UNBOXED and (is_number(v) or type(v) is Lanes) for v in parts):
+            break
+        if stacked is None:
+            stacked, structure = [_empty(run.backend, n, v) for v in parts], value
+        if not _fits(stacked, parts):
+            break
+        for whole, part in zip(stacked, parts, strict=True):
+            whole[start : start + group.size] = run.backend.xp.moveaxis(part.array, -1, 0) if type(part) is Lanes else part
+    else:
+        run.changes.pop()
+        return map_structure(partial(_taken, iter(stacked)), structure)
+    forget(run)
+    del run.printed[seen[0] :], run.expectations[seen[1] :], run.diagnostics[seen[2] :]
+    return None
+
+
+def _rows_in_a_block(n: int, arguments: Pairs) -> int:
+    elements = sum(count(shape_of(read(v))) for a, axis in arguments if axis is not None for v in leaves(a))
+    return max(LEAST, ELEMENTS * n // max(elements, 1))
+
+
+def _part(argument: Any, axis: int | None, rows: slice) -> Any:
+    if axis is None:
+        return argument
+    return map_structure(lambda v: read(v)[(*[slice(None)] * (axis % len(shape_of(read(v)))), rows)], argument)
+
+
+def _empty(backend: Backend, n: int, part: Any) -> Any:
+    return backend.xp.empty((n, *shape_of(part)), dtype_name(part))
+
+
+def _fits(stacked: list[Any], parts: list[Any]) -> bool:
+    """Whether the values of a block are of the kinds of the first's."""
+    kinds = [(shape_of(part), dtype_name(part)) for part in parts]
+    return [(whole.shape[1:], dtype_name(whole)) for whole in stacked] == kinds
+
+
+def _taken(values: Iterator[Any], place: Any) -> Any:
+    """The next of the values, whatever stood in their place."""
+    return next(values)

@@ -1,0 +1,27 @@
+"""Which operations may write their result over an operand: `x @ w + b` needs no second array for the sum."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .backends import CPU
+from .formulas import rule_reads
+from .tape import Site
+
+WRITES_OVER = frozenset(("add", "sub", "mul", "div"))  # elementwise ops whose first operand's array can be the result's
+MAKES_NEW = WRITES_OVER | {"matmul"}  # ops that never give an array that somebody else may hold
+
+
+def spare(site: Site, values: list[Any], primals: list[Any]) -> Any:
+    """The array of the first operand, which was computed for this operation alone, if it can hold the result and no record
+    needs it; else None."""
+    array, other = primals
+    if type(array) is not type(other) or type(array) is not CPU.xp.ndarray or array.base is not None:
+        return None
+    if array.dtype is not other.dtype or array.dtype.kind != "f" or array.shape[array.ndim - other.ndim :] != other.shape:
+        return None
+    value = values[0]
+    if type(value) is tuple and value[2].kept(value[1]) is array:
+        return None
+    active = tuple([k for k, v in enumerate(values) if type(v) is tuple])
+    return None if active and 0 in rule_reads(site.op, active) else array

@@ -1,0 +1,115 @@
+"""Sweeps as lanes give what they give one after another; inside and around rows that a program has itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gradcli.engine import compressed, seeds
+
+from .programs import evaluate, outputs
+from .random_programs import RELAXED, Program, points, programs
+
+ALONE, TOGETHER = 1e9, -1.0
+
+
+@contextmanager
+def lanes(cost: float, together: int = seeds.TOGETHER, few: int = compressed.FEW) -> Iterator[None]:
+    """What lanes are taken to cost, how many elements go together, and up to how many rows no structure is looked for."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(seeds, "LANES", cost)
+        patch.setattr(seeds, "TOGETHER", together)
+        patch.setattr(compressed, "FEW", few)
+        yield
+
+
+def agree(found: Any, expected: Any) -> None:
+    assert (found is None) == (expected is None)
+    if isinstance(expected, dict | list):
+        for key in expected if isinstance(expected, dict) else range(len(expected)):
+            agree(found[key], expected[key])
+    elif expected is not None:
+        assert np.shape(found) == np.shape(expected)
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9 * max(1.0, np.abs(expected).max(initial=0.0)))
+
+
+ASKED = """
+j = [jacobian(y, [x, v], mode = "{0}"), hessian(y, v, mode = "{0}")]
+{1}
+output j, y
+"""
+
+
+@settings(RELAXED, max_examples=30)
+@given(st.sampled_from(["scalar", "vector"]).flatmap(programs), points, st.sampled_from(["auto", "forward", "reverse"]))
+def test_random_programs(program: Program, point: tuple[float, np.ndarray], mode: str) -> None:
+    """By lanes and by single sweeps, recorded and not, from inside and from outside, with the structure and without."""
+    inputs = dict(zip("xv", point, strict=True))
+    options: dict[str, Any] = {
+        "of": ["y"],
+        "wrt": ["x", "v"],
+        "jacobian": True,
+        "hessian_blocks": True,
+        "grad": False,
+        "mode": mode,
+    }
+    plain = program.source + ASKED.format(mode, "")
+    recorded = program.source + ASKED.format(mode, "r = none if j[0][1] == none else grad(sum(j[0][1]), v)")
+    with lanes(ALONE):
+        expected = evaluate(plain, inputs, **options)
+    for few, together in ((compressed.FEW, seeds.TOGETHER), (0, 2)):
+        with lanes(TOGETHER, together, few):
+            for source in (plain, recorded):
+                found = evaluate(source, inputs, **options)
+                agree(found.outputs["j"], expected.outputs["j"])
+                agree([found.jacobians, found.hessians], [expected.jacobians, expected.hessians])
+
+
+def test_chunks_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No sweep has more lanes than fit into the bound, and all rows are there."""
+    rows: list[int] = []
+    on_lanes = seeds.Sweeps._on_lanes
+    monkeypatch.setattr(
+        seeds.Sweeps, "_on_lanes", lambda self, ask, some, begins: rows.append(len(some)) or on_lanes(self, ask, some, begins)
+    )
+    source = "var x = linspace(0.1, 1.0, 40); y = cumsum(sin(x)) * sum(x); output y"
+    with lanes(ALONE):
+        expected = evaluate(source, jacobian=True).jacobians["y"]["x"]
+    for together, largest in ((40 * 7, 7), (40 * 40, 40), (1, None)):
+        rows.clear()
+        with lanes(TOGETHER, together):
+            agree(evaluate(source, jacobian=True).jacobians["y"]["x"], expected)
+        assert max(rows, default=None) == largest
+        assert sum(rows) in (0, 40)
+
+
+F = "fn f(x) { y = x[1:] * x[:-1]**2; return y * sum(y) if x[0] > 2 else y }\n"
+ROWS = "xs = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]\n"
+
+# What is asked with rows of the program's own, and the same without.
+WITH_ROWS = [
+    ("vmap(jacobian(f))(xs)", "[jacobian(f)(xs[0]), jacobian(f)(xs[1])]"),
+    ('vmap(jacobian(f, mode = "forward"))(xs)', "[jacobian(f)(xs[0]), jacobian(f)(xs[1])]"),
+    ("vmap(hessian(fn(x) = sum(f(x))))(xs)", "[hessian(fn(x) = sum(f(x)))(xs[0]), hessian(fn(x) = sum(f(x)))(xs[1])]"),
+    ("jacobian(vmap(f))(xs)[1, :, 1]", "jacobian(f)(xs[1])"),
+    ("jacobian(vmap(f))(xs)[1, :, 0]", "zeros([2, 3])"),
+    ("vmap(fn(x) = jacobian(fn(x) = x[1:]**3, sparse = true)(x).values)(xs)", "3 * xs_array[:, 1:]**2"),
+    ("vmap(fn(x) = jacobian(fn(y) = jacobian(f)(y))(x))(xs)", "[jacobian(jacobian(f))(xs[0]), jacobian(jacobian(f))(xs[1])]"),
+    ("vmap(fn(x) = vmap(fn(w) = jacobian(fn(z) = f(z) * w)(x))([1.0, 2.0]))(xs)[1, 1]", "2 * jacobian(f)(xs[1])"),
+    ("vmap(fn(w) = jacobian(f(v * w), v))([1.0, 3.0])", "[jacobian(f(v), v), jacobian(f(v * 3.0), v)]"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("cost", [ALONE, TOGETHER])
+@pytest.mark.parametrize(("asked", "single"), WITH_ROWS)
+def test_with_rows(asked: str, single: str, cost: float) -> None:
+    source = f"{F}{ROWS}var v = [1.0, -0.5, 2.5]\nxs_array = array(xs)\na = array({asked})\nb = array({single})\noutput a, b"
+    with lanes(cost):
+        found = outputs(source)
+    agree(found["a"], found["b"])

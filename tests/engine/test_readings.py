@@ -1,0 +1,162 @@
+"""Calls read as formulas: a hot `grad(f)(x)` that is one operation gives what the transform gives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradcli.diagnostics import GradcliError
+from gradcli.engine import fusion, transforms
+from gradcli.engine.tape import STRIDE, reachable
+
+from .programs import evaluate, executed
+
+NEVER = 10**9
+F = "fn f(x) { y = x*x + sin(x); return y*x }\n"
+G = "fn g(x, y) { a = x*y + exp(-y); b = sqrt(a**2 + x); return b/a }\n"
+H = "k = 0.7; fn h(x) = sin(k*x)*x\n"
+N = "fn outer(k) { fn inner(x) = x**3*k; d = grad(inner); return d(k*2.0) + k }\n"
+L = "fn square(x) = x*x\nfn l(x) { s = square(x) + 1.0; return square(s)/x }\n"
+
+# read: what is differentiated with respect to `x` and `w` where the transforms are never called
+READ = [
+    (F, "grad(f)(x)"),
+    (F, "value_and_grad(f)(x)[0] * value_and_grad(f)(x)[1]"),
+    (F, "jvp(f)(x, 2.0) * w"),
+    (F, "jvp(f)(x, v = w)"),
+    (F, "value_and_jvp(f)(x, w)[1]"),
+    (F, "vjp(f)(x, 0.5)"),
+    (F, "vjp(f)(x, u = w*x)"),
+    (F, "grad(grad(f))(x)"),
+    (F, "grad(grad(grad(f)))(x) * w"),
+    (F, "jvp(grad(f))(x, w)"),
+    (F, "grad(fn(x) = jvp(f)(x, 1.0))(x)"),
+    (F, "grad(f)(x*w + 1.0) / grad(f)(x)"),
+    (F + "d = grad(f)\n", "d(x) + d(w)"),
+    (G, "grad(g)(x, w)"),
+    (G, "grad(g, wrt = 1)(x, w)"),
+    (G, "sum(grad(g, wrt = [0, 1])(x, w))"),
+    (G, "jvp(g, wrt = [0, 1])(x, w, v = [1.0, 0.0])"),
+    (G, "jvp(g, wrt = [1, 0])(x, w, v = [w, 2.0])"),
+    (G, "grad(fn(x) = grad(g, wrt = 1)(x, w) * x)(x)"),
+    (H, "grad(h)(x)"),
+    (N, "outer(x*w)"),
+    (L, "grad(l)(x) + w"),
+    ("fn p(x, n) = x**n\n", "grad(p)(x, 3) + grad(p)(x, w)"),
+    ("fn p(x) = x + w\n", "grad(p)(x*x)*x + w"),
+    ("", "grad(fn(z) = z*sin(z)*w)(x)"),
+]
+# called: arrays, ints, lists, functions with more than operations in them, names that may be something else
+CALLED = [
+    (F, "sum(grad(f)([x, w]))"),
+    (F, "grad(f)(x, 1.0)"),
+    (F, "grad(f, wrt = 1)(x)"),
+    (F, "grad(f)(k)"),
+    (F, "jvp(f)(k, 1.0)"),
+    (F, "grad(f)(x = x)"),
+    (F, "vjp(f)(x, [1.0])"),
+    (F, 'grad(f)("x")'),
+    (G, "jvp(g, wrt = [0, 1])(x, w, v = 1.0)"),
+    ("fn c(x) { if x > 0.0 { return x*x }; return x }\n", "grad(c)(x)"),
+    ("fn c(x) = abs(x) if x > 0.0 else w\n", "grad(c)(x)"),
+    ("fn c(x) = 3\n", "grad(c)(x)"),
+    ("fn c(x) = k // 2 * x\n", "grad(c)(x)"),
+    ("fn a(x) = b(x)*0.5\nfn b(x) = a(x)\n", "grad(a)(x) if x < 0.0 else x"),
+    ("f = sin\nf = fn(x) = x*x*x\n", "grad(f)(x)"),
+    ("fn f(x) { y = x*x; return y } backward (dy) { return dy*7.0 }\n", "grad(f)(x)"),
+    ("fn own(x) = x*detach(x)\n", "grad(own)(x)"),
+]
+PLACES = [0.8, -1.3, 0.0, 1e200, float("nan")]
+
+
+def answers(monkeypatch: pytest.MonkeyPatch, hot: int, source: str, inputs: dict[str, float]) -> tuple[str, Any, Any]:
+    monkeypatch.setattr(fusion, "HOT", hot)
+    try:
+        evaluation = evaluate(source, inputs)
+    except GradcliError as error:
+        return error.diagnostics[0].message, None, None
+    return "", evaluation.outputs, evaluation.gradients
+
+
+def assert_same(found: Any, expected: Any) -> None:
+    """The messages, outputs and gradients of two runs; none where there is none."""
+    if isinstance(expected, dict):
+        assert found.keys() == expected.keys()
+        for name, value in expected.items():
+            assert_same(found[name], value)
+    elif isinstance(expected, tuple):
+        for pair in zip(found, expected, strict=True):
+            assert_same(*pair)
+    elif expected is None or isinstance(expected, str):
+        assert found == expected
+    else:
+        np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-300)
+
+
+def looped(definitions: str, call: str, boxed: bool) -> str:
+    """The call three times, of values that a derivative is taken by or not; and differentiated by the whole program."""
+    kind = "var" if boxed else "frozen"
+    return f"{kind} x = 0.8\n{kind} w = 1.7\nk = 2\n{definitions}s = 0.0\nfor i in range(3) {{ s = s + ({call}) }}\noutput s"
+
+
+@pytest.mark.parametrize("boxed", [True, False])
+@pytest.mark.parametrize(("definitions", "call"), [*READ, *CALLED])
+def test_hot_calls_give_the_same(monkeypatch: pytest.MonkeyPatch, definitions: str, call: str, boxed: bool) -> None:
+    source = looped(definitions, call, boxed)
+    for x in PLACES:
+        found, expected = (answers(monkeypatch, hot, source, {"x": x}) for hot in (1, NEVER))
+        assert_same(found, expected)
+
+
+@pytest.mark.parametrize(("definitions", "call"), READ)
+def test_what_is_read_is_not_called(monkeypatch: pytest.MonkeyPatch, definitions: str, call: str) -> None:
+    monkeypatch.setattr(fusion, "HOT", 2)
+    calls = []
+    call_transform = transforms.call_transform
+    monkeypatch.setattr(transforms, "call_transform", lambda *given: calls.append(1) or call_transform(*given))
+    counts = []
+    for n in (9, 19):
+        calls.clear()
+        evaluate(looped(definitions, call, True).replace("range(3)", f"range({n})"), {"x": 0.8})
+        counts.append(len(calls))
+    assert counts[0] == counts[1]
+
+
+@pytest.mark.parametrize("way", ["grad(f)(x)", "jvp(f)(x, 1.0)", "grad(grad(f))(x)"])
+def test_inside_transforms_and_pauses(monkeypatch: pytest.MonkeyPatch, way: str) -> None:
+    source = f"""{F}fn d(x) {{ s = 0.0; for i in range(3) {{ s = s + {way} }}; return s }}
+fn p(x) {{ pause {{ y = d(x) }}; return y*x }}
+var w = 0.6
+tape t {{ y = d(w) }}
+pause {{ u = d(w)*w }}
+output y, grad(d)(0.4), jvp(d)(w, 2.0), jvp(grad(d))(w, 1.0), grad(p)(w), jvp(p)(w, 1.0), t.gradient(y, w), u"""
+    found, expected = (answers(monkeypatch, hot, source, {}) for hot in (1, NEVER))
+    assert_same(found, expected)
+    assert expected[1] is not None
+
+
+def test_a_tape_knows_what_the_function_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The derivative doesn't read `w`, and the function does."""
+    monkeypatch.setattr(fusion, "HOT", 1)
+    source = """var x = 2.0; var w = 3.0
+fn f(x) = x*x + w
+for i in range(5) { tape t { y = grad(f)(x) } }
+output len(t.watched_variables())"""
+    assert list(evaluate(source).outputs.values()) == [2]
+
+
+def test_a_captured_name_is_read_when_it_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fusion, "HOT", 1)
+    source = "k = 1.0; fn f(x) = k*x*x; s = 0.0; z = 1.5; for i in range(4) { s = s + grad(f)(z); k = k*2.0 }; output s"
+    assert list(evaluate(source).outputs.values()) == [2 * 1.5 * (1 + 2 + 4 + 8)]
+
+
+def test_one_record_for_a_derivative(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fusion, "HOT", 1)
+    run, frame = executed(f"var x = 0.8\n{F}for i in range(2) {{ s = grad(grad(f))(x) }}")
+    traced = [v for v in frame if type(v) is tuple]
+    (segment,) = reachable([v[2] for v in traced], 0)
+    assert segment.records[-STRIDE].op.name == "expression"
+    assert run.trace.number == segment.first + len(segment)
