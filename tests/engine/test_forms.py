@@ -186,6 +186,7 @@ LIMITS = [
     ("var x = 0.5; for k in range(20) { x = 4 * x * (1 - x) }; output x", "E408", 1),
     ("var x = 0.5; y = (2*x)**100000\noutput y", "E408", 1),
     ("var x = [[2.0, 1.0], [1.0, 3.0]]\ny = eigh(x)[0]\noutput y", "E340", 2),
+    ("var w = 2.0; f = fn(x) = w * x\ny = sum(vmap(f)([1.0, 2.0]))\noutput y", "E340", 2),
     ("x = normal(3000)\nvar w = 1.0\ny = sum((x - w)**2)\noutput y", "E408", 3),
 ]
 

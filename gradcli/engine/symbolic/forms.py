@@ -26,6 +26,7 @@ from ...ops import OPS
 from ...ops.op import Op, OpError
 from ..backends import shape_of
 from ..boxes import primal
+from ..lanes import Lanes
 from ..own_rules import Held, OwnCall
 from ..run import Run
 from ..tape import STRIDE, Segment, Site
@@ -204,14 +205,17 @@ class Forms:
         for k, n in zip(site.operands, numbers, strict=True):
             form = self._known(n, operands[k], number)
             operands[k] = detached(form) if n in self.trace.paused and number not in self.trace.paused else form
+        y = self.trace.results[number]
+        if Lanes in map(type, (y, *operands)):
+            raise self._refused(segment, number, "what runs on many rows at once has no closed form", site.span)
         for k, operand in enumerate(operands):
             if k not in site.operands and operand is not None:
                 operands[k] = self.constant(operand)
-        y = self.trace.results[number]
         try:
             form = self._apply(site, operands, options, y)
         except (NoFormError, OpError) as refused:
-            raise self._refused(site, segment, number, str(refused)) from None
+            message = f"`{site.op.infix or site.op.name}` has no closed form {refused}".rstrip()
+            raise self._refused(segment, number, message, site.span) from None
         except RecursionError:
             raise self._too_large(site, segment, number) from None
         self._verify_size(form, site, segment, number)
@@ -305,9 +309,8 @@ class Forms:
         help = "fewer iterations or smaller arrays have one"
         return GradcliError(Diagnostic("E408", message, site.span, label, help, calls=segment.calls_to(number)))
 
-    def _refused(self, site: Site, segment: Segment, number: int, detail: str) -> GradcliError:
-        message = f"`{site.op.infix or site.op.name}` has no closed form" + (f" {detail}" if detail else "")
-        return GradcliError(Diagnostic("E340", message, site.span, calls=segment.calls_to(number)))
+    def _refused(self, segment: Segment, number: int, message: str, span: Span) -> GradcliError:
+        return GradcliError(Diagnostic("E340", message, span, calls=segment.calls_to(number)))
 
 
 def _as_array(operand: Any) -> Any:
