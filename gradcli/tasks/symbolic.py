@@ -11,6 +11,7 @@ from typing import Any
 from ..collector import collector_paused
 from ..diagnostics import Diagnostic, GradcliError
 from ..engine.backends import ieee
+from ..engine.derivatives import differentiable
 from ..engine.evaluator import Compiled, compile_program, deep_stack, execute
 from ..engine.modules import named_variables
 from ..engine.symbolic import calculus, printing
@@ -106,7 +107,7 @@ class _Reading:
                 found.diagnostics.append(Diagnostic("W341", message, error.span, "", help))
         for of in asked.targets:
             if of in found.values:
-                self.differentiate(found, of, forms, list(asked.sources))
+                self.differentiate(found, of, forms, [x for x, source in asked.sources.items() if differentiable(source)])
         for of, form in found.values.items():
             found.values[of] = calculus.each(_settled, form)
         return found

@@ -215,6 +215,18 @@ def test_numbers_that_are_too_long_are_what_they_came_to(text: str) -> None:
     assert len(str(form)) < 400
 
 
+def test_digamma_of_fractions_with_long_denominators() -> None:
+    found = read("var x = [0.3, 1e6, 2.5]; y = digamma(x) + digamma(0.3000001); output y", grad=False, order=0)
+    values = [calculus.evaluate(form, found.point, 30) for form in found.values["y"]]
+    expected = [scalar_function(OPS["digamma"])(x) + scalar_function(OPS["digamma"])(0.3000001) for x in (0.3, 1e6, 2.5)]
+    assert all(map(close, values, expected))
+
+
+def test_variables_that_are_no_numbers() -> None:
+    found = written(read('var s = "a"; var b = true; var x = 1.0; y = x if b else s; output y'), "pretty")
+    assert found.values == {"y": "x"}
+
+
 def test_exact_and_binary() -> None:
     assert exact(0.1) == sympy.Rational(1, 10)
     assert binary(0.1) == sympy.Rational(0.1) != sympy.Rational(1, 10)

@@ -11,6 +11,8 @@ import sympy
 from .algebra import Detached, array_of, as_number, attached
 from .exact import binary
 
+GUARD = 20  # digits more, where numbers are rounded
+_SUMS = (sympy.polygamma, sympy.zeta, sympy.harmonic)
 _STEPS = (sympy.floor, sympy.ceiling, sympy.sign, sympy.Heaviside, Detached)  # flat wherever they have a derivative
 
 
@@ -93,8 +95,14 @@ def evaluate(form: Any, point: Mapping[Any, Any], digits: int = 50) -> Any:
     that they are. nan where the form has no value there."""
     form = attached(form)
     used = {symbol: binary(point[symbol]) for symbol in form.free_symbols}
+    if form.has(*_SUMS):  # of which SymPy would add up as many terms as a fraction has in its denominator
+        used = {symbol: sympy.Float(x, digits + GUARD) if _is_long(x) else x for symbol, x in used.items()}
     try:
         found = form.xreplace(used)
         return found.evalf(digits) if isinstance(found, sympy.Expr) else found
     except (ValueError, TypeError, ZeroDivisionError, OverflowError, ArithmeticError):
         return sympy.nan
+
+
+def _is_long(x: Any) -> bool:
+    return bool(x.is_Rational) and (x.q > 100 or abs(x) > 100)

@@ -30,7 +30,7 @@ from ..lanes import Lanes
 from ..own_rules import Held, OwnCall
 from ..run import Run
 from ..tape import STRIDE, Segment, Site
-from ..values import List, Variable, read, show
+from ..values import List, Variable, is_number, read, show
 from ..windows import inputs_of
 from .algebra import NoFormError, array_of, as_number, counterpart, detached
 from .exact import exact
@@ -85,7 +85,8 @@ class Forms:
         """Gives a source its symbols: each state of a variable its own, the last one the plain name."""
         value = read(source)
         if type(value) is not tuple:
-            self.symbols[name] = self.constant(value)
+            if is_number(value):
+                self.symbols[name] = self.constant(value)
             return
         number = source.number if type(source) is Variable else value[1]
         if number >= 0:
@@ -139,8 +140,7 @@ class Forms:
         while type(value) is not tuple and primal(value) is not value:
             value = value.primal
         if type(value) is not tuple:
-            is_number = isinstance(value, (int, float, complex)) or hasattr(value, "dtype")
-            return self.constant(value) if is_number else value
+            return self.constant(value) if is_number(value) else value
         self._read_up_to(value[1])
         form = self._known(value[1], value[0], self.trace.number)
         return detached(form) if value[1] in self.trace.paused else form
@@ -336,4 +336,4 @@ def _affordable(op: Op, operands: list[Any]) -> bool:
     if op.category != "special":
         return True
     flat = [v for operand in operands for v in np.asarray(operand, dtype=object).flat]
-    return not any(isinstance(v, sympy.Rational) and abs(v) > MAX_POWER for v in flat)
+    return not any(isinstance(v, sympy.Rational) and (abs(v) > MAX_POWER or v.q > MAX_POWER) for v in flat)

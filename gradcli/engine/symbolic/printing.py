@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 import sympy
 
+from .algebra import as_number
+from .calculus import each
+
 
 def text(form: Any) -> Any:
     """The form in one line, as SymPy reads it: in lists where the form is an array, and as it is where it isn't one."""
@@ -21,11 +24,6 @@ def pretty(form: Any) -> str:
 
 def latex(form: Any) -> Any:
     return nested(form, lambda part: str(sympy.latex(_renamed(part))))
-
-
-def latex_whole(form: Any) -> str:
-    """An array as one piece of LaTeX."""
-    return str(sympy.latex(_renamed(_whole(form))))
 
 
 def nested(form: Any, write: Any) -> Any:
@@ -42,7 +40,8 @@ def nested(form: Any, write: Any) -> Any:
 def _whole(form: Any) -> Any:
     """An array as SymPy's, a list or dict as Python's."""
     if isinstance(form, np.ndarray):
-        return sympy.Matrix(form.tolist()) if form.ndim < 3 else sympy.Array(form.tolist())
+        numbers = each(as_number, form).tolist()
+        return sympy.Matrix(numbers) if form.ndim < 3 else sympy.Array(numbers)
     if isinstance(form, list):
         return [_whole(item) for item in form]
     if isinstance(form, dict):
