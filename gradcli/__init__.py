@@ -31,7 +31,8 @@ which, `colouring` which rows or columns one sweep can carry together, and `stru
 the `records`. Gradients are `attached` to variables, and `backward` fills them. A run can keep everything (`keeping`):
 `ancestry` is that as a graph, in which `reasons` says why there is no gradient, `walks` remember which way most of one came,
 `zeros` why it is zero, `nonfinite` and `blame` what made a nan, and `elements` what depends on one element. Functions with a
-rule of their own are called by `own_functions`, and asked by `own_rules`. `values`, `boxes`, `lanes` and `backends` say what a
+rule of their own are called by `own_functions`, and asked by `own_rules`. `symbolic` reads a run back as SymPy's expressions,
+and writes them as code. `values`, `boxes`, `lanes` and `backends` say what a
 value is.
 
 An evaluation goes `Source -> lang.parse -> lang.resolve -> engine -> tasks.evaluate -> Evaluation -> report -> stdout`,

@@ -11,6 +11,7 @@ checks · E9 a bug.
 from __future__ import annotations
 
 from .check_codes import CODES as _CHECKS
+from .form_codes import FORM_CODES as _FORMS
 from .lang.codes import CODES as _LANGUAGE
 from .lang.codes import Code as Code
 from .reason_codes import REASONS as _REASONS
@@ -226,11 +227,6 @@ _RUN_TIME = {
         "Write `range(n)` for a count.",
         "for i in 3.0 { print i }",
     ),
-    "E340": Code(
-        "no closed form",
-        "SymPy has no counterpart of this function, or none for operands like these, so what depends on it has no closed form.",
-        "Its values and gradients are there all the same: `gradcli eval`.",
-    ),
     "E320": Code(
         "a builtin refuses its operands",
         "The function itself found something wrong with what it was given; the message is its own.",
@@ -270,11 +266,6 @@ _LIMITS = {
         "Collect with `append`, or in an array.",
         "l = [1.0]\nfor i in range(1000) { l = [l] }\nprint l",
     ),
-    "E408": Code(
-        "a closed form too large",
-        "A loop unrolled, or a large array, makes a formula that nobody would read; it stops at the operation that is shown.",
-        "Ask for the form of fewer iterations or smaller arrays, or of an intermediate value (`--of`).",
-    ),
 }
 
 _OTHER = {
@@ -313,23 +304,6 @@ _OTHER = {
         "Update its state with `x := …`, or give the value a name of its own.",
         "var x = 1.0\nx = x + 1.0\noutput x**2",
     ),
-    "W340": Code(
-        "true along this path",
-        "The closed form was read from a run of the program at this point. The operation that is shown has no form of its own\n"
-        "(the position of the largest element, the derivative rule of a function), so its value here stands in its place.",
-        "Look whether it holds where you mean to use it.",
-    ),
-    "W341": Code(
-        "true along one path",
-        "Which path a program takes depends on its variables, and its paths can't be joined into one form: there are too many\n"
-        "of them, as in a loop that runs until something holds, or they give values of different shapes.",
-        "Look where the path of this point holds; `gradcli check` shows how far it is from another one.",
-    ),
-    "W342": Code(
-        "not simplified",
-        "SymPy's simplification took longer than --timeout, and was cut off; the form is right as it is.",
-        "Raise --timeout, or leave it: --no-simplify doesn't try.",
-    ),
     "W204": Code(
         "rows of a batch that mix",
         "`batch_jacobian` takes the first axis for a batch, whose rows have nothing to do with each other. Here they do, so\n"
@@ -340,6 +314,6 @@ _OTHER = {
 }
 
 CODES: dict[str, Code] = (
-    dict(sorted({**_COMMAND_LINE, **_LANGUAGE, **_CHECKS, **_RUN_TIME, **_LIMITS, **_OTHER}.items())) | _REASONS
+    dict(sorted({**_COMMAND_LINE, **_LANGUAGE, **_CHECKS, **_FORMS, **_RUN_TIME, **_LIMITS, **_OTHER}.items())) | _REASONS
 )
 REASONS: frozenset[str] = frozenset(_REASONS)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 MAX_FAILED = 20  # failed expectations that are shown; all are in the JSON
 
+SECONDS = 10.0  # for simplification; no more than half of what --timeout allows
+
 Stage = Literal["ast", "program", "trace"]
 
 
@@ -35,6 +37,9 @@ def command(
     sparse: options.Sparse = False,
     mode: options.Mode = "auto",
     unconnected: options.Unconnected = "none",
+    closed_form: Annotated[
+        bool, typer.Option("--closed-form", help="Also SymPy's closed form of each value and gradient, simplified.")
+    ] = False,
     debug_nan: options.DebugNan = False,
     dtype: options.Dtype = "float64",
     device: options.Device = "cpu",
@@ -95,6 +100,7 @@ def command(
             max_memory=limits.parse_memory(max_memory) if max_memory else None,
             tracks=bool(timeout or max_memory),
             repeat=repeat,
+            closed_form=min(SECONDS, (timeout or 2 * SECONDS) / 2) if closed_form else 0.0,
             ignore_extra=ignore_extra,
             trace=show == "trace",
         )

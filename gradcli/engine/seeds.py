@@ -81,8 +81,8 @@ class Sweeps:
 
     def _together(self, sweeps: int) -> int:
         """How many go together: 1 where it takes less to do them one after another."""
-        if sweeps == 1 or self.run.rules:  # a rule may do something else for each
-            return 1
+        if sweeps == 1 or self.run.rules or self.run.traces()[-1].keeps_constants:
+            return 1  # a rule may do something else for each, and forms have no lanes
         within = self.run.group
         if self.groups and (within is None or not all(map(within.within, self.groups))):  # rows that are no lanes' parents
             return 1

@@ -84,7 +84,7 @@ def _deviation(m: Any, x: Any, axis: Any, ddof: Any) -> Any:
 def _var_form(s: Any, x: Any, axis: Any, ddof: Any, keepdims: bool) -> Any:
     axes = all_axes(axis, x.shape)
     apart = x - x.mean(axis=axes, keepdims=True)
-    return (apart**2).sum(axis=axes, keepdims=bool(keepdims)) / (_count(x.shape, axis) - ddof)
+    return s.xp.sum(apart**2, axis=axes, keepdims=bool(keepdims)) / (_count(x.shape, axis) - ddof)
 
 
 def _var_slope(m: Any, y: Any, x: Any, axis: Any, ddof: Any, keepdims: bool) -> Any:
@@ -290,7 +290,7 @@ def _norm_form(s: Any, x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     if math.isinf(p):
         return s.reduced("Max" if p > 0 else "Min", sizes, axes, bool(keepdims))
     p = int(p) if p == int(p) else s.Rational(str(p))
-    total = (sizes**p).sum(axis=axes, keepdims=bool(keepdims))
+    total = s.xp.sum(sizes**p, axis=axes, keepdims=bool(keepdims))
     return s.sqrt(total) if p == 2 else total ** (s.Integer(1) / p)
 
 

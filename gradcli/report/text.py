@@ -41,16 +41,21 @@ def render(evaluations: Sequence[Evaluation], style: Style) -> str:
 
 
 def _rows(evaluation: Evaluation) -> Iterator[tuple[str, Any]]:
-    """Each output, and behind it its derivatives."""
+    """Each output, and behind it its derivatives; behind a number its closed form, which has no label."""
     tables = evaluation.gradients, evaluation.jacobians, evaluation.hessians
     for output in dict.fromkeys([*evaluation.outputs, *(output for table in tables for output in table)]):
+        forms = evaluation.closed_forms.get(output, {"gradients": {}})
         if output in evaluation.outputs:
             yield output, evaluation.outputs[output]
+        if "value" in forms:
+            yield "", forms["value"]
         of = operand(output)
         total = f"Σ{of}" if output in evaluation.summed else of
         gradients, jacobians, hessians = (table.get(output, {}) for table in tables)
         for name, value in gradients.items():
             yield f"∂{total}/∂{operand(name)}", value
+            if forms["gradients"].get(name) is not None:
+                yield "", forms["gradients"][name]
         for name, value in jacobians.items():
             if total != of or name not in gradients:  # the Jacobian of a scalar is its gradient
                 yield f"∂{of}/∂{operand(name)}", value
@@ -74,8 +79,11 @@ def operand(name: str) -> str:
 
 def _table(rows: Sequence[tuple[str, Any]], style: Style) -> list[str]:
     column = max((len(label) for label, _ in rows), default=0) + _GAP
-    lines = []
+    lines: list[str] = []
     for label, value in rows:
+        if not label:
+            lines[-1] += f"    = {show_form(value)}"
+            continue
         first, *more = show(value, style.precision, _WIDTH - column).split("\n")
         padded = label.ljust(column)
         lines.append((f"{_NAME}{padded}{_OFF}" if style.color else padded) + (_tame(first) if style.interactive else first))
@@ -167,6 +175,15 @@ def _array(value: Any, precision: int | None, width: int) -> str:
     if value.dtype.kind == "b":
         text = text.replace(" True", " true").replace("[True", "[true").replace("False", "false")
     return re.sub(r" +\]", "]", text)
+
+
+def show_form(form: Any) -> str:
+    """A closed form, or those in nested lists, in one line."""
+    if isinstance(form, list):
+        return f"[{', '.join(map(show_form, form))}]"
+    if isinstance(form, dict):
+        return "{" + ", ".join(f"{key}: {show_form(item)}" for key, item in form.items()) + "}"
+    return "none" if form is None else str(form)
 
 
 def _tame(text: str) -> str:

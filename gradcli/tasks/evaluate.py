@@ -101,6 +101,10 @@ def evaluate(node: program.Program, inputs: Mapping[str, Any], options: Options,
     if options.trace:
         evaluation.trace = dump(run.trace)
     release(run, frame)
+    if options.closed_form:
+        from .closed_form import add_closed_forms  # SymPy is imported where it is asked for
+
+        add_closed_forms(evaluation, node, inputs, options)
     return evaluation
 
 

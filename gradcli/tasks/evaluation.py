@@ -35,6 +35,7 @@ class Options:
     max_memory    bytes that one allocation may take at most; None: what the machine has free
     debug_nan     whether to look for the operation that made what isn't finite: an error
     repeat        how often the program runs; timings hold one entry a run
+    closed_form   seconds that SymPy may take to simplify the closed forms; 0 for no closed forms
     """
 
     of: tuple[str, ...] = ()
@@ -52,6 +53,7 @@ class Options:
     max_steps: int | None = None
     max_memory: int | None = None
     repeat: int = 1
+    closed_form: float = 0.0
     debug_nan: bool = False
     ignore_extra: bool = False
     tracks: bool = False  # keep track of the statement being executed, for limits that strike from outside
@@ -79,6 +81,9 @@ class Evaluation:
     jacobians[output][variable]  has the output's shape and then the variable's; of a list or dict there is one in each place
     hessians[output][variable]   has the variable's shape twice; a mixed block is under "x,z", in the order of the variables
 
+    closed_forms[output]         has under "value" the closed form, a string, or nested lists of them for an array, and under
+                                 "gradients" that of each gradient by variable
+
     With the option `sparse` Jacobians and Hessians are dicts of what isn't zero by structure: the elements of output and
     variable as `rows` and `cols`, counted in C order, their `values`, and the `shape` of the matrix.
 
@@ -91,7 +96,7 @@ class Evaluation:
     gradients: dict[str, dict[str, Any]] = field(default_factory=dict)
     jacobians: dict[str, dict[str, Any]] = field(default_factory=dict)
     hessians: dict[str, dict[str, Any]] = field(default_factory=dict)
-    closed_forms: dict[str, Any] = field(default_factory=dict)
+    closed_forms: dict[str, dict[str, Any]] = field(default_factory=dict)
     summed: list[str] = field(default_factory=list)
     printed: list[str] = field(default_factory=list)
     expectations: list[Expectation] = field(default_factory=list)

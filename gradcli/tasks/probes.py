@@ -27,7 +27,7 @@ def probes(node: program.Program, inputs: Mapping[str, Any], prefix: str = "") -
 
 def _probe(node: program.Declare, k: int) -> Any:
     dtype = "float" if node.type is None else node.type.dtype
-    shape = () if node.type is None or node.type.shape is None else node.type.shape
+    shape: Any = () if node.type is None or node.type.shape is None else node.type.shape
     if shape is ... or not all(isinstance(size, int) for size in shape) or math.prod(shape) > 100:
         return None
     low, high = _domain(node)

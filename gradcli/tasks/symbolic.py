@@ -4,26 +4,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations_with_replacement
 from typing import Any
 
 from ..collector import collector_paused
 from ..diagnostics import Diagnostic, GradcliError
 from ..engine.backends import ieee
+from ..engine.derivatives import differentiable
 from ..engine.evaluator import Compiled, compile_program, deep_stack, execute
 from ..engine.modules import named_variables
-from ..engine.symbolic import calculus
-from ..engine.symbolic.algebra import as_condition, attached
+from ..engine.symbolic import calculus, printing
+from ..engine.symbolic.algebra import as_condition, attached, is_form
+from ..engine.symbolic.code import Part
+from ..engine.symbolic.code import program as program_text
+from ..engine.symbolic.emitter import UnwritableError
 from ..engine.symbolic.forms import Forms
+from ..engine.symbolic.languages import LANGUAGES
 from ..engine.symbolic.paths import NotJoinedError, Outcome, Path, joined, verify_bounded
+from ..engine.symbolic.simplifier import Simplifier
 from ..engine.symbolic.traces import form_run
 from ..lang import program
 from .evaluate import Answer, verify_inputs
 from .evaluation import Options
+from .forms import Symbolic
 from .probes import probes
 
-MAX_WORK = 200_000  # nodes to differentiate, for each symbol
+MAX_WORK = 20_000  # nodes to differentiate, for each symbol
 MAX_DERIVATIVES = 1_000  # elements of all derivatives of one output
 MAX_STEPS = 1_000_000  # statements of one run
 
@@ -37,6 +44,7 @@ class ClosedForms:
     sources      the symbols of the variables, by name
     point        the value of each symbol
     summed       outputs that aren't scalars: their derivatives are those of the sum
+    idle         by output the variables that don't occur in its form, unless they were asked for by name
     diagnostics  why an output has no form, what holds only along the path taken, what isn't simplified
     """
 
@@ -46,6 +54,7 @@ class ClosedForms:
     sources: dict[str, Any] = field(default_factory=dict)
     point: dict[Any, Any] = field(default_factory=dict)
     summed: set[str] = field(default_factory=set)
+    idle: dict[str, set[str]] = field(default_factory=dict)
     diagnostics: list[Diagnostic] = field(default_factory=list)
 
     @property
@@ -82,11 +91,11 @@ class _Reading:
         found = ClosedForms(self.node.source.name, dict(first.values), sources=dict(forms.symbols), point=forms.point)
         found.diagnostics += self.failed.values()
         found.diagnostics += forms.notes
-        if first.outcomes:
+        if forms.trace.outcomes:
             try:
                 if forms.earlier:
-                    raise NotJoinedError("variables are updated along the path", first.outcomes[0].span)
-                found.values, notes = joined(first, self.walk)
+                    raise NotJoinedError("variables are updated along the path", forms.trace.outcomes[0][1])
+                found.values, notes = joined(first._replace(outcomes=self.outcomes(forms)), self.walk)
                 for note in dict.fromkeys(notes):
                     message = f"there is no form where this fails: {note.message}"
                     found.diagnostics.append(Diagnostic("W341", message, note.span, calls=note.calls))
@@ -98,7 +107,7 @@ class _Reading:
                 found.diagnostics.append(Diagnostic("W341", message, error.span, "", help))
         for of in asked.targets:
             if of in found.values:
-                self.differentiate(found, of, forms, list(asked.sources))
+                self.differentiate(found, of, forms, [x for x, source in asked.sources.items() if differentiable(source)])
         for of, form in found.values.items():
             found.values[of] = calculus.each(_settled, form)
         return found
@@ -113,10 +122,10 @@ class _Reading:
         except GradcliError as error:
             if not script:
                 raise
-            return Path(self.outcomes(Forms(run, _sources(run.declared, {})), run.trace), {}, error.diagnostics[0])
-        if script:
-            verify_bounded(span for _, span, _ in run.trace.outcomes)
+            forms = Forms(run, _sources(run.declared, {}))
+            return Path(self.outcomes(forms), {}, error.diagnostics[0])
         forms = Forms(run, _sources({**run.declared, **variables}, asked.sources, self.names))
+        outcomes = self.outcomes(forms) if script else []
         values: dict[str, Any] = {}
         with collector_paused(), ieee(), deep_stack():
             for name, value in {**asked.outputs, **asked.targets}.items():
@@ -128,14 +137,21 @@ class _Reading:
                     if script:
                         raise
                     self.failed[name] = error.diagnostics[0]
-            outcomes = self.outcomes(forms, run.trace)
         if not script:
             self.forms, self.asked = forms, asked
         return Path(outcomes, values)
 
-    def outcomes(self, forms: Forms, trace: Any) -> list[Outcome]:
+    def outcomes(self, forms: Forms) -> list[Outcome]:
+        """The conditions that decided a path. Raises NotJoinedError for those of a loop, and where one has no form."""
+        verify_bounded(span for _, span, _ in forms.trace.outcomes)
+        found = []
         with deep_stack():
-            return [Outcome(as_condition(forms.of(condition)), span, holds) for condition, span, holds in trace.outcomes]
+            for condition, span, holds in forms.trace.outcomes:
+                try:
+                    found.append(Outcome(as_condition(forms.of(condition)), span, holds))
+                except GradcliError as error:
+                    raise NotJoinedError(f"this condition has no form: {error.diagnostics[0].message}", span) from None
+        return found
 
     # ---- derivatives -------------------------------------------------------------------------------------------------
 
@@ -144,6 +160,8 @@ class _Reading:
         whole = calculus.total(found.values[of])
         if found.values[of] is not whole:
             found.summed.add(of)
+        if not self.options.wrt:
+            found.idle[of] = {x for x in by if not calculus.occurs(whole, [forms.symbols[x], *forms.earlier.get(x, ())])}
         sizes = {x: len(calculus.flat(forms.symbols[x])) for x in by}
         combinations = [c for n in range(1, self.order + 1) for c in combinations_with_replacement(by, n)]
         n_elements = sum(math.prod(sizes[x] for x in c) for c in combinations)
@@ -166,4 +184,88 @@ def _sources(variables: Mapping[str, Any], asked: Mapping[str, Any], names: set[
 
 
 def _settled(form: Any) -> Any:
-    return attached(form) if hasattr(form, "free_symbols") else form
+    return attached(form) if is_form(form) else form
+
+
+# ---- simplified, and written -----------------------------------------------------------------------------------------
+
+
+def simplify(found: ClosedForms, simplifier: Simplifier, seconds: float) -> None:
+    """Puts simpler forms in the place of those that have one. What takes longer than `seconds` in all stays as it is, and
+    a diagnostic says so; so does what SymPy turned into something that isn't equal at the point."""
+    everything = [found.values, found.derivatives]
+    forms = list(dict.fromkeys(form for table in everything for form in calculus.flat_forms(table)))
+    with deep_stack():
+        simpler = simplifier.simplified(forms, seconds)
+        places = {
+            form: new for form, new in zip(forms, simpler, strict=True) if new is not None and _is_same(form, new, found.point)
+        }
+        found.values = _replaced(found.values, places)
+        found.derivatives = {of: _replaced(row, places) for of, row in found.derivatives.items()}
+    if None in simpler:
+        unfinished = f"{simpler.count(None)} of {len(forms)} forms"
+        message = f"simplification was cut off after {seconds:.3g} seconds: {unfinished} are as they were derived"
+        found.diagnostics.append(Diagnostic("W342", message, help="raise --timeout, or write --no-simplify"))
+
+
+def _is_same(form: Any, new: Any, point: Mapping[Any, Any]) -> bool:
+    """Whether two forms have the same value at the point, as far as fifteen digits tell."""
+    if form == new:
+        return True
+    a, b = (calculus.evaluate(f, point, 20) for f in (form, new))
+    if not (a.is_number and b.is_number):
+        return bool(a == b)
+    return a == b or bool(abs(a - b) <= 1e-12 * abs(a)) or (a.is_finite is not True and b.is_finite is not True)
+
+
+def _replaced(table: Mapping[Any, Any], places: Mapping[Any, Any]) -> dict[Any, Any]:
+    return {
+        name: calculus.each(lambda item: places.get(item, item) if is_form(item) else item, form) for name, form in table.items()
+    }
+
+
+def written(found: ClosedForms, to: str) -> Symbolic:
+    """The forms in one of `TO`. What the language has no words for is left out, and a diagnostic says so; and so are the
+    derivatives by variables that don't occur."""
+    rows = {
+        of: {by: form for by, form in row.items() if found.idle.get(of, set()).isdisjoint(by)}
+        for of, row in found.derivatives.items()
+    }
+    found = replace(found, derivatives=rows)
+    answer = Symbolic(found.file, to, summed=found.summed, diagnostics=found.diagnostics)
+    with deep_stack():
+        write = {"pretty": printing.pretty, "latex": printing.latex}.get(to, printing.text)
+        answer.values = {of: write(form) for of, form in found.values.items()}
+        answer.derivatives = {of: {by: write(f) for by, f in row.items()} for of, row in found.derivatives.items()}
+        if to in LANGUAGES:
+            answer.code = _code(found, to, answer.diagnostics)
+    return answer
+
+
+def _code(found: ClosedForms, to: str, diagnostics: list[Diagnostic]) -> str:
+    """A module of functions."""
+    parts: list[Part] = []
+    for of, value in found.values.items():
+        own = [Part(f"{of}{path}", f"the value of {of}{path}", form, of) for path, form in _leaves(value)]
+        for by, form in found.derivatives.get(of, {}).items():
+            order = "" if len(by) == 1 else str(len(by))
+            whole = "the sum of " if of in found.summed else ""
+            title = f"the derivative of {whole}{of} by {' and '.join(by)}"
+            own.append(Part(f"d{order}{of}_d{'_d'.join(by)}", title, form, of))
+        for part in own:
+            try:
+                program_text(to, [part], found.sources)
+            except UnwritableError as error:
+                diagnostics.append(Diagnostic("E340", f"{to} lacks {error}, which {part.title} needs"))
+            else:
+                parts.append(part)
+    return program_text(to, parts, found.sources) if parts else ""
+
+
+def _leaves(value: Any, path: str = "") -> list[tuple[str, Any]]:
+    """The numbers and arrays in an output, with the ends of their names."""
+    if isinstance(value, dict):
+        return [leaf for key, item in value.items() for leaf in _leaves(item, f"{path}_{key}")]
+    if isinstance(value, list):
+        return [leaf for k, item in enumerate(value) for leaf in _leaves(item, f"{path}_{k}")]
+    return [(path, value)] if is_form(value) or hasattr(value, "dtype") else []

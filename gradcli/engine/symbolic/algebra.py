@@ -47,6 +47,15 @@ class Algebra:
         """A truth: what is a number is one where it isn't 0."""
         return as_condition(x)
 
+    def compared(self, name: str, a: Any, b: Any) -> Any:
+        """A comparison, by SymPy's name. Of choices it compares what is chosen, so that no condition has a choice in it."""
+        relation = getattr(sympy, name)
+        if isinstance(a, sympy.Piecewise):
+            return _by_piece(a, lambda value: self.compared(name, value, b))
+        if isinstance(b, sympy.Piecewise):
+            return _by_piece(b, lambda value: self.compared(name, a, value))
+        return relation(a, b)
+
     def reduced(self, name: str, x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
         """What SymPy's function of that name makes of all the elements along the axes."""
         function = getattr(sympy, name)
@@ -88,8 +97,21 @@ def _on_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
     return called
 
 
+def _by_piece(choice: Any, test: Callable[[Any], Any]) -> Any:
+    found, before = [], sympy.true
+    for value, condition in choice.args:
+        found.append(sympy.And(before, condition, test(value)))
+        before = sympy.And(before, sympy.Not(condition))
+    return sympy.Or(*found)
+
+
 _where = _on_arrays(lambda condition, a, b: sympy.Piecewise((a, condition), (b, True)))
 ALGEBRA = Algebra()
+
+
+def is_form(value: Any) -> bool:
+    """Whether something is a scalar form."""
+    return isinstance(value, sympy.Basic)
 
 
 # ---- cut off ---------------------------------------------------------------------------------------------------------
@@ -149,20 +171,13 @@ def counterpart(op: Op) -> Callable[..., Any] | None:
         found = getattr(sympy, op.name, None)
         return getattr(ALGEBRA, op.name) if found is not None and op.kernel is None else None
     compute = op.compute
-    return None if compute is None else lambda *operands, **options: _computed(compute, operands, options)
+    return None if compute is None else lambda *operands, **options: compute(np, *operands, **options)
 
 
 @lru_cache(maxsize=1024)
 def has_form(op: Op) -> bool:
     """Whether closed forms can be read through an entry."""
     return counterpart(op) is not None
-
-
-def _computed(compute: Callable[..., Any], operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    try:
-        return compute(np, *operands, **options)
-    except (TypeError, ValueError, AttributeError, KeyError) as error:  # as of an order among symbols
-        raise NoFormError("") from error
 
 
 def of_formula(formula: Formula, operands: tuple[Any, ...]) -> Any:

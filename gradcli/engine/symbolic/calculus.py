@@ -11,6 +11,8 @@ import sympy
 from .algebra import Detached, array_of, as_number, attached
 from .exact import binary
 
+GUARD = 20  # digits more, where numbers are rounded
+_SUMS = (sympy.polygamma, sympy.zeta, sympy.harmonic)
 _STEPS = (sympy.floor, sympy.ceiling, sympy.sign, sympy.Heaviside, Detached)  # flat wherever they have a derivative
 
 
@@ -50,11 +52,22 @@ def gradients(form: Any, symbols: Any, earlier: list[Any] | tuple[Any, ...] = ()
     return array_of([item for row in rows for item in flat(row)], form.shape + shape)
 
 
+def occurs(form: Any, symbols: list[Any]) -> bool:
+    """Whether a scalar form depends on any of the symbols, which may come in arrays."""
+    asked = set().union(*(symbol.free_symbols for part in symbols for symbol in flat(part)))
+    return bool(asked & form.free_symbols)
+
+
 def flat(form: Any) -> list[Any]:
     """The scalar forms in an array, list or dict."""
     if isinstance(form, dict):
         form = list(form.values())
     return [item for part in form for item in flat(part)] if isinstance(form, (list, np.ndarray)) else [form]
+
+
+def flat_forms(form: Any) -> list[Any]:
+    """The same without what is no form: the strings in a list."""
+    return [item for item in flat(form) if isinstance(item, sympy.Basic)]
 
 
 def _by(whole: Any, symbol: Any) -> Any:
@@ -82,8 +95,14 @@ def evaluate(form: Any, point: Mapping[Any, Any], digits: int = 50) -> Any:
     that they are. nan where the form has no value there."""
     form = attached(form)
     used = {symbol: binary(point[symbol]) for symbol in form.free_symbols}
+    if form.has(*_SUMS):  # of which SymPy would add up as many terms as a fraction has in its denominator
+        used = {symbol: sympy.Float(x, digits + GUARD) if _is_long(x) else x for symbol, x in used.items()}
     try:
         found = form.xreplace(used)
         return found.evalf(digits) if isinstance(found, sympy.Expr) else found
     except (ValueError, TypeError, ZeroDivisionError, OverflowError, ArithmeticError):
         return sympy.nan
+
+
+def _is_long(x: Any) -> bool:
+    return bool(x.is_Rational) and (x.q > 100 or abs(x) > 100)

@@ -26,10 +26,11 @@ from ...ops import OPS
 from ...ops.op import Op, OpError
 from ..backends import shape_of
 from ..boxes import primal
+from ..lanes import Lanes
 from ..own_rules import Held, OwnCall
 from ..run import Run
 from ..tape import STRIDE, Segment, Site
-from ..values import List, Variable, read
+from ..values import List, Variable, is_number, read, show
 from ..windows import inputs_of
 from .algebra import NoFormError, array_of, as_number, counterpart, detached
 from .exact import exact
@@ -37,6 +38,7 @@ from .traces import FormTrace
 
 PART = OPS["part"]
 MAX_FORM, MAX_TOTAL = 5_000, 10_000  # nodes in one form, and in all elements of a value
+MAX_WORK = 100_000  # nodes in all values on the way
 MAX_NUMBER = 24  # nodes, 64 bits each, of what has no symbol, and operations that it was made by
 MAX_POWER = 1_000  # exponents that are worked out, and arguments of functions such as gamma
 _TAKES_BOOLS = frozenset(("where", "any", "all"))
@@ -69,9 +71,13 @@ class Forms:
         self._forms: dict[int, Any] = {}
         self._states: dict[int, list[tuple[int, Any, Any]]] = {}  # of a leaf: since when, its state, the form
         self._sizes: dict[Any, int] = {}
+        self._work = 0
         self._firsts = [segment.first for segment in self.trace.segments]
         for name, source in sources.items():
             self._introduce(name, source)
+        for value, span in self.trace.choices:
+            if self.trace.depends(value):
+                self._note(span, f"this depends on variables, and is taken at its value here, {show(value)}")
 
     # ---- sources -----------------------------------------------------------------------------------------------------
 
@@ -79,7 +85,8 @@ class Forms:
         """Gives a source its symbols: each state of a variable its own, the last one the plain name."""
         value = read(source)
         if type(value) is not tuple:
-            self.symbols[name] = self.constant(value)
+            if is_number(value):
+                self.symbols[name] = self.constant(value)
             return
         number = source.number if type(source) is Variable else value[1]
         if number >= 0:
@@ -133,8 +140,7 @@ class Forms:
         while type(value) is not tuple and primal(value) is not value:
             value = value.primal
         if type(value) is not tuple:
-            is_number = isinstance(value, (int, float, complex)) or hasattr(value, "dtype")
-            return self.constant(value) if is_number else value
+            return self.constant(value) if is_number(value) else value
         self._read_up_to(value[1])
         form = self._known(value[1], value[0], self.trace.number)
         return detached(form) if value[1] in self.trace.paused else form
@@ -199,14 +205,17 @@ class Forms:
         for k, n in zip(site.operands, numbers, strict=True):
             form = self._known(n, operands[k], number)
             operands[k] = detached(form) if n in self.trace.paused and number not in self.trace.paused else form
+        y = self.trace.results[number]
+        if Lanes in map(type, (y, *operands)):
+            raise self._refused(segment, number, "what runs on many rows at once has no closed form", site.span)
         for k, operand in enumerate(operands):
             if k not in site.operands and operand is not None:
                 operands[k] = self.constant(operand)
-        y = self.trace.results[number]
         try:
             form = self._apply(site, operands, options, y)
         except (NoFormError, OpError) as refused:
-            raise self._refused(site, segment, number, str(refused)) from None
+            message = f"`{site.op.infix or site.op.name}` has no closed form {refused}".rstrip()
+            raise self._refused(segment, number, message, site.span) from None
         except RecursionError:
             raise self._too_large(site, segment, number) from None
         self._verify_size(form, site, segment, number)
@@ -246,11 +255,11 @@ class Forms:
                 given.pop("dtype", None)
             try:
                 form = read(*[_as_array(operand) for operand in operands], **given)
-            except NoFormError:
+            except (NoFormError, TypeError, ValueError, AttributeError):  # operands that the counterpart can't take
                 if not symbolic:
                     return self.constant(y)
                 if op.differentiable:
-                    raise
+                    raise NoFormError("of operands like these") from None
                 return self._value_here(site, y)
         return [self._settled(part) for part in form] if isinstance(form, list) else self._settled(form)
 
@@ -282,7 +291,8 @@ class Forms:
     def _verify_size(self, form: Any, site: Site, segment: Segment, number: int) -> None:
         parts = form.flat if isinstance(form, np.ndarray) else form if isinstance(form, list) else [form]
         sizes = [self.size(part) for part in parts if isinstance(part, sympy.Basic)]
-        if max(sizes, default=0) > self.limit or sum(sizes) > max(self.limit, MAX_TOTAL):
+        self._work += sum(sizes)
+        if max(sizes, default=0) > self.limit or sum(sizes) > max(self.limit, MAX_TOTAL) or self._work > MAX_WORK:
             raise self._too_large(site, segment, number)
 
     def size(self, form: Any) -> int:
@@ -299,9 +309,8 @@ class Forms:
         help = "fewer iterations or smaller arrays have one"
         return GradcliError(Diagnostic("E408", message, site.span, label, help, calls=segment.calls_to(number)))
 
-    def _refused(self, site: Site, segment: Segment, number: int, detail: str) -> GradcliError:
-        message = f"`{site.op.infix or site.op.name}` has no closed form" + (f" {detail}" if detail else "")
-        return GradcliError(Diagnostic("E340", message, site.span, calls=segment.calls_to(number)))
+    def _refused(self, segment: Segment, number: int, message: str, span: Span) -> GradcliError:
+        return GradcliError(Diagnostic("E340", message, span, calls=segment.calls_to(number)))
 
 
 def _as_array(operand: Any) -> Any:
@@ -327,4 +336,4 @@ def _affordable(op: Op, operands: list[Any]) -> bool:
     if op.category != "special":
         return True
     flat = [v for operand in operands for v in np.asarray(operand, dtype=object).flat]
-    return not any(isinstance(v, sympy.Rational) and abs(v) > MAX_POWER for v in flat)
+    return not any(isinstance(v, sympy.Rational) and (abs(v) > MAX_POWER or v.q > MAX_POWER) for v in flat)

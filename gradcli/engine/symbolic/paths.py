@@ -45,7 +45,6 @@ def joined(first: Path, walk: Callable[[Sequence[bool]], Path]) -> tuple[dict[st
 
     Raises NotJoinedError where there are more than MAX_PATHS, or where they don't fit together.
     """
-    verify_bounded(o.span for o in first.outcomes)
     explorer = _Explorer(walk)
     values = explorer.branch(first, 0)
     assert values is not None

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,11 @@ class Simplifier:
 
     def __exit__(self, *error: object) -> None:
         self.child.kill()
-        self.child.communicate()
+        self.child.wait()
+        for pipe in (self.child.stdin, self.child.stdout):
+            if pipe is not None and not pipe.closed:
+                with suppress(OSError):  # what it never read
+                    pipe.close()
 
     def simplified(self, forms: Sequence[Any], seconds: float) -> list[Any]:
         """The forms, simplified; None where that took too long, for all of them together, or came to nothing."""

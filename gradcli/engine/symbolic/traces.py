@@ -47,10 +47,9 @@ class FormTrace(KeepingTrace):
         return traced
 
     def record(self, site: Site, inputs: list[Traced], a: Any, b: Any, kept: Any, y: Any) -> Any:
-        if self.number >= MAX_RECORDS:
-            raise GradcliError(
-                Diagnostic("E408", "the run is too long for a closed form", site.span, f"more than {MAX_RECORDS} operations")
-            )
+        if self.number >= MAX_RECORDS or self.room <= 0:
+            label = f"more than {MAX_RECORDS} operations" if self.room > 0 else "too many numbers"
+            raise GradcliError(Diagnostic("E408", "the run is too long for a closed form", site.span, label))
         traced = super().record(site, inputs, a, b, kept, y)
         self.results[traced[1]] = y
         if any(map(self.depends, inputs)):

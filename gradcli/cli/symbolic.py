@@ -1,0 +1,163 @@
+"""`gradcli symbolic`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from ..diagnostics import Diagnostic, GradcliError, Source
+from . import limits, options, output
+from .terminal import Terminal
+
+if TYPE_CHECKING:
+    from ..tasks.evaluation import Options
+    from ..tasks.forms import Symbolic
+    from ..tasks.simplifying import Simplifier
+    from ..tasks.symbolic import ClosedForms
+
+SECONDS = 10.0  # for one program, unless --timeout says otherwise
+LEAST = 0.3  # seconds that simplification gets in any case
+
+
+def command(
+    files: options.Files = None,
+    expr: options.Expression = None,
+    set_: options.Set = None,
+    inputs: options.Inputs = None,
+    ignore_extra: options.IgnoreExtra = False,
+    of: Annotated[
+        list[str] | None, typer.Option("--of", metavar="NAME,...", help="The values to have forms of (default: every output).")
+    ] = None,
+    wrt: options.Wrt = None,
+    order: Annotated[
+        int, typer.Option("--order", metavar="N", min=0, max=6, help="Derivatives up to this order; 0 for none.")
+    ] = 1,
+    simplify: Annotated[bool, typer.Option("--simplify/--no-simplify", help="Have SymPy simplify the forms.")] = True,
+    to: Annotated[
+        Literal["text", "pretty", "latex", "python", "numpy", "c", "fortran", "julia", "rust"],
+        typer.Option("--to", metavar="text|pretty|latex|python|numpy|c|fortran|julia|rust", help="What to write them in."),
+    ] = "text",
+    format: Annotated[Literal["text", "json"], typer.Option("--format", metavar="text|json", help="How to answer.")] = "text",
+    output_file: options.Output = None,
+    seed: options.Seed = 0,
+    max_steps: options.MaxSteps = None,
+    timeout: Annotated[
+        float | None,
+        typer.Option(
+            "--timeout", metavar="SECONDS", help="Time for each program; simplification is cut off then.", show_default="10"
+        ),
+    ] = None,
+    max_memory: options.MaxMemory = None,
+    color: options.Color = "auto",
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+    traceback: options.Traceback = False,
+) -> int:
+    """Closed forms of outputs and derivatives, by SymPy.
+
+    They hold along the path that the given point takes; where the paths can be told apart by conditions,
+    they are joined as a Piecewise. Straight-line programs need no point.
+
+    \b
+    Examples:
+      gradcli symbolic -e 'x**2 * sin(x)'
+      gradcli symbolic -e 'var x = 0.5; y = x**2 if x > 0 else -x' --to latex
+      gradcli symbolic -e 'exp(-x**2 / 2)' --order 2 --to c
+    """
+    from ..tasks.evaluation import Options
+
+    seconds = limits.parse_timeout(timeout) or SECONDS
+    job = _Job(Terminal(color, quiet, verbose), format, output_file, to, order, simplify, seconds)
+    try:
+        wanted = Options(
+            of=options.names(of),
+            wrt=options.names(wrt),
+            seed=seed,
+            max_steps=max_steps,
+            max_memory=limits.parse_memory(max_memory) if max_memory else None,
+            tracks=True,
+            ignore_extra=ignore_extra,
+        )
+        names = options.programs(files, expr)
+        values = _values(set_, inputs)
+        for name in names:
+            job.run(name, expr, values, wanted)
+    except GradcliError as error:
+        job.reject(error.diagnostics)
+    return job.tell()
+
+
+def _values(assignments: list[str] | None, path: str | None) -> Mapping[str, Any]:
+    if not assignments and path is None:
+        return {}
+    from ..tasks.inputs import read_inputs
+
+    return read_inputs(assignments or (), path)
+
+
+def _simplifier() -> Simplifier:
+    from ..tasks.simplifying import Simplifier
+
+    return Simplifier()
+
+
+class _Job:
+    """One call of the command: the answers so far, and how they are told."""
+
+    def __init__(
+        self, terminal: Terminal, format: str, path: str | None, to: str, order: int, simplify: bool, seconds: float
+    ) -> None:
+        self.terminal, self.format, self.path = terminal, format, path
+        self.to, self.order, self.simplify, self.seconds = to, order, simplify, seconds
+        self.answers: list[Symbolic] = []
+        self.current = ""
+
+    def run(self, name: str, expr: str | None, values: Mapping[str, Any], wanted: Options) -> None:
+        """The closed forms of one program; what is wrong with it is part of its answer. What its run leaves of the time goes
+        into simplification."""
+        from ..tasks.programs import parse_program, read_source
+
+        self.current = name
+        started = time.monotonic()
+        try:
+            source = Source(name, expr) if expr is not None else read_source(name)
+            self.current = source.name
+            program = parse_program(source, values)
+            with ExitStack() as stack:
+                simplifier = stack.enter_context(_simplifier()) if self.simplify else None  # its imports go on beside ours
+                from ..tasks import symbolic
+
+                with limits.limited(self.seconds, wanted.max_memory, self.fail):
+                    found: ClosedForms = symbolic.closed_forms(program, values, wanted, self.order)
+                if simplifier is not None:
+                    symbolic.simplify(found, simplifier, max(self.seconds - (time.monotonic() - started), LEAST))
+                self.answers.append(symbolic.written(found, self.to))
+        except GradcliError as error:
+            self.reject(error.diagnostics)
+
+    def reject(self, errors: list[Diagnostic]) -> None:
+        from ..tasks.forms import Symbolic
+
+        self.answers.append(Symbolic(self.current, self.to, diagnostics=errors))
+
+    def fail(self, *errors: Diagnostic) -> int:
+        """Ends the job early, from another thread."""
+        self.reject(list(errors))
+        return self.tell()
+
+    def tell(self) -> int:
+        """Prints everything, answers first; returns the exit code."""
+        from ..report import symbolic
+
+        try:
+            answer = symbolic.render(self.format, self.answers)
+            if answer:
+                output.write(answer, self.path)
+        finally:
+            for diagnostic in (d for found in self.answers for d in found.diagnostics):
+                self.terminal.diagnostic(diagnostic)
+        return max((found.exit_code for found in self.answers), default=0)
