@@ -20,8 +20,11 @@ def transposed(pattern: Pattern, width: int) -> Pattern:
 
 def distinct(pattern: Pattern, width: int) -> list[int]:
     """A colour for each row, from 0 on, so that no two rows of a colour have a column in common: greedily, in the order that
-    they come in, and if that isn't as few as there can be, the longest first, too."""
+    they come in, and if that isn't as few as there can be, the longest first, too. Where there must be more than half as many
+    as rows, each row has its own."""
     least = int(CPU.xp.bincount(pattern.columns, minlength=1).max())
+    if 2 * least > len(pattern):
+        return list(range(len(pattern)))
     found = _greedy(pattern, width, range(len(pattern)))
     if colours(found) > least:
         longest_first = CPU.xp.argsort(-pattern.lengths, kind="stable").tolist()

@@ -121,6 +121,10 @@ class _Question:
             place = self.target[1], self.shape
             found = structure(self.records, self.shapes, place, self.ends, "symmetric" if symmetric else mode)
         if found is None:
+            if sparse:
+                span = None if self.site is None else self.site.span
+                text = f"a Jacobian of {self.height * self.width} entries"
+                self.run.verify_allocation(32 * self.height * self.width, text, span)
             return self._whole(mode == "reverse" or (mode == "auto" and self.height <= self.width), sparse)
         results = self.sweeps.all(found.back and mode != "forward", found.colour, found.sweeps)
         parts = zip(

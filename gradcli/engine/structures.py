@@ -70,7 +70,7 @@ def structure(
     propagation.through(records)
     pattern = propagation.pattern(target[0])
     found = None
-    if pattern is not FULL:
+    if pattern is not FULL and len(pattern.columns) < len(pattern) * propagation.width:
         colouring = _symmetric(pattern) if mode == "symmetric" else _coloured(pattern, propagation.width, mode)
         found = _of_sources(pattern, colouring, list(map(count, sources.values())))
     _kept[key] = found, len(key) + (0 if found is None else found.size)
@@ -110,6 +110,8 @@ def _symmetric(pattern: Pattern) -> _Colouring:
     xp = CPU.xp
     n = len(pattern)
     rows, columns, diagonal = pattern.rows, pattern.columns, xp.arange(n)
+    if 4 * len(columns) > n * n:
+        return _Colouring(True, diagonal, rows, columns)
     whole = merged(xp.concatenate([rows, columns, diagonal]), xp.concatenate([columns, rows, diagonal]), n, n)
     found, several = star(whole)
     colour = xp.asarray(found, int)

@@ -14,7 +14,7 @@ from gradcli.engine.colouring import colours, distinct, star, transposed
 from gradcli.engine.patterns import Pattern, merged
 from gradcli.engine.seeds import Sweeps
 
-from .programs import evaluate, outputs
+from .programs import evaluate, failure, outputs
 from .random_programs import RELAXED, Program, points, programs
 
 
@@ -155,6 +155,14 @@ def test_unconnected_from_outside() -> None:
         assert not block["values"].size
     assert found.jacobians["y"]["u"]["shape"] == [2, 1]
     assert evaluate(source, jacobian=True, sparse=True).jacobians["y"]["u"] is None
+
+
+def test_entries_that_cannot_fit_are_refused() -> None:
+    source = "var x = ones(3000); y = sort(x); output y"
+    found = failure(source, jacobian=True, sparse=True, max_memory=10**8)
+    assert (found.code, "9000000 entries" in found.message) == ("E405", True)
+    found = evaluate("var x = ones(30000); y = x**2; output y", jacobian=True, sparse=True, max_memory=10**8)
+    assert found.jacobians["y"]["x"]["shape"] == [30000, 30000]
 
 
 # ---- random programs -----------------------------------------------------------------------------------------------------
