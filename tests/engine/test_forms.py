@@ -203,6 +203,8 @@ def test_limits(text: str, code: str, line: int) -> None:
 def test_a_run_that_fails_or_is_too_long() -> None:
     with pytest.raises(GradcliError, match="int division by zero"):
         read("var x = 1.0; y = x * (1 // 0)")
+    with pytest.raises(GradcliError, match="`x` has 20000 elements"):
+        read("var x = ones(20000); y = sum(x[0:3]); output y")
     with pytest.raises(GradcliError, match="too long for a closed form"):
         read("var x = 1.0; y = x; for k in range(200000) { y = y * 0.5 }\noutput y")
 
