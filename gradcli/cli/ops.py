@@ -71,6 +71,8 @@ def page(op: Op, bold: tuple[str, str] = ("", "")) -> str:
     facts += [("smooth for", text) for text in smooth_domain(op)]
     if op.note:
         facts.append(("convention", op.note))
+    if accuracy := _accuracy(op):
+        facts.append(("accuracy", "{} ulps; first derivatives {}, second {}".format(*accuracy)))
     width = max(len(label) for label, _ in facts)
     return "\n".join([*lines, *(f"  {label:<{width}}  {text}" for label, text in facts)])
 
@@ -87,7 +89,13 @@ def as_object(op: Op) -> dict[str, Any]:
         "rule": "" if derivatives(op) else _rule(op),
         "domain": smooth_domain(op),
         "convention": op.note,
+        "ulps": _accuracy(op),
     }
+
+
+def _accuracy(op: Op) -> list[int]:
+    """The bounds that the tests hold an elementwise entry to; [] for others."""
+    return list(op.ulps) if op.elementwise and op.differentiable else []
 
 
 def usage(op: Op) -> str:

@@ -13,12 +13,12 @@ from typing import Any, NoReturn
 
 from ..ops import OPS
 from ..ops.op import Op, OpError
-from . import scalars
-from .backends import CPU, INT_MAX, broadcast_shapes, checked_int, count, dtype_name, is_inexact, is_scalar, shape_of
+from .backends import CPU, broadcast_shapes, count, is_inexact, is_scalar, shape_of
 from .boxes import UNBOXED, Dual, level_of, primal
 from .by_rows import joint, on_lanes, varies
 from .changes import note
 from .formulas import array_function, rule_reads, scalar_function
+from .integers import INTEGERS, is_integer, on_int_arrays, on_ints, verify_integers
 from .keeping import KeepingTrace
 from .lanes import Lanes, narrow, with_rows
 from .overwriting import spare
@@ -27,7 +27,6 @@ from .tape import Site, Trace, blank
 from .values import List, Variable, deeper, describe, read, show_shape
 
 _SCALARS = frozenset((float, int, bool))
-_INTEGERS = frozenset((int, bool))
 _STACKED = frozenset((tuple, Dual, Lanes))  # what only `stack` makes an array of
 LARGE = 2**21  # elements: smaller arrays are made without asking whether there is room
 _NO_OPTIONS: Mapping[str, Any] = {}
@@ -155,11 +154,14 @@ def _operand(run: Run, site: Site, value: Any) -> Any:
     if kind is Variable:
         return _operand(run, site, value.box)
     if kind is List:
-        return to_array(run, site, value)
-    if kind is complex or hasattr(value, "dtype"):
+        value = to_array(run, site, value)
+        kind = type(value)
+    if kind is complex or kind is tuple or kind is Dual:
         return value
-    if value is None and not site.op.elementwise:
-        return None  # an optional operand that isn't given
+    if hasattr(value, "dtype"):
+        if value.dtype.char != "?" or not site.op.counts_bools:
+            return value
+        return Lanes(value.array.astype("int64"), value.group) if kind is Lanes else value.astype("int64")
     what = f"`{site.op.infix}`" if site.op.infix else f"`{site.op.name}`"
     help = "write a number instead" if type(value) in (str, dict) else ""
     if value is None:
@@ -231,8 +233,8 @@ def _elementwise(run: Run, site: Site, primals: list[Any], out: Any) -> Any:
     if Lanes in kinds:
         return _elementwise_on_lanes(run, site, primals)
     if kinds <= _SCALARS:
-        if op.integers == "keep" and kinds <= _INTEGERS:
-            return _integers(run, site, op, primals)
+        if op.integers == "keep" and kinds <= INTEGERS:
+            return on_ints(run, site, op, primals)
         if op.integers == "bool":
             return scalar_function(op)(*primals)
         return run.real(scalar_function(op)(*map(float, primals)))
@@ -243,16 +245,20 @@ def _elementwise(run: Run, site: Site, primals: list[Any], out: Any) -> Any:
             _fail_broadcast(run, site, primals)
         if count(shape) >= LARGE:
             run.verify_allocation(8 * count(shape), f"an array of shape {show_shape(shape)}", site.span)
-    if op.integers == "keep" and float not in kinds and all(map(_is_integer, primals)):
-        return _integer_arrays(run, site, op, primals)
+    if op.integers == "keep" and float not in kinds and all(map(is_integer, primals)):
+        return on_int_arrays(run, site, op, primals)
     if run.settings.dtype == "float32" and op.integers == "float":
-        primals = [run.backend.xp.asarray(p, "float32") if _is_integer(p) else p for p in primals]
+        primals = [run.backend.xp.asarray(p, "float32") if is_integer(p) else p for p in primals]
     try:
         if out is not None:
             return array_function(run.backend, op)(*primals, out=out)
-        return run.backend.settle(array_function(run.backend, op)(*primals))
+        y = run.backend.settle(array_function(run.backend, op)(*primals))
     except TypeError:
         run.fail("E301", f"`{op.infix or op.name}` isn't defined for {' and '.join(map(describe, primals))}", site.span)
+    if op.forward is not None and op.integers == "float" and is_integer(y):  # a formula that takes ints as they are
+        y = y.astype(run.settings.dtype)
+    lost = shapes and getattr(y, "shape", ()) != shape  # by a formula that chose by a number, and read no array on that side
+    return run.backend.xp.full(shape, y) if lost else y
 
 
 def _elementwise_on_lanes(run: Run, site: Site, primals: list[Any]) -> Lanes:
@@ -273,62 +279,6 @@ def _fail_broadcast(run: Run, site: Site, primals: list[Any]) -> NoReturn:
         "E302", f"shapes {' and '.join(shapes)} don't broadcast in {what}", site.span, label,
         "sizes must be equal, or 1, counted from the last axis; `reshape` or `expand_dims` can align them",
     )  # fmt: skip
-
-
-def _is_integer(value: Any) -> bool:
-    return type(value) in _INTEGERS or (hasattr(value, "dtype") and value.dtype.kind in "bi")
-
-
-def _integers(run: Run, site: Site, op: Op, primals: list[Any]) -> Any:
-    try:
-        y = scalars.INTEGER[op.name](*map(int, primals))
-    except OverflowError:
-        run.overflow(op.infix or op.name, site.span)
-    except ZeroDivisionError:
-        _fail_division(run, site)
-    return run.integer(y, op.infix or op.name, site.span) if type(y) is int else run.real(y)
-
-
-def _fail_division(run: Run, site: Site) -> NoReturn:
-    name = site.op.infix or site.op.name
-    run.fail("E306", f"int division by zero in `{name}`", site.span, help="with floats, `1.0 / 0.0` is inf")
-
-
-def _integer_arrays(run: Run, site: Site, op: Op, primals: list[Any]) -> Any:
-    """An op that keeps ints, on int arrays: in 64 bits, and an error where those don't hold the result."""
-    xp = run.backend.xp
-    ints = [xp.asarray(p, "int64") for p in primals]
-    if op.name in ("floordiv", "mod", "fmod") and not xp.all(ints[1]):
-        _fail_division(run, site)
-    if op.name == "pow" and xp.any(ints[1] < 0):
-        ints = [xp.asarray(p, run.settings.dtype) for p in primals]
-    function = array_function(run.backend, op)
-    y = function(*ints)
-    if y.dtype.kind == "i":
-        estimate = function(*[i.astype("float64") for i in ints])
-        verify_integers(run, site, y, estimate, lambda: _exactly(run, op, ints))
-    return run.backend.settle(y)
-
-
-def _exactly(run: Run, op: Op, ints: list[Any]) -> Any:
-    return CPU.xp.frompyfunc(scalars.INTEGER[op.name], len(ints), 1)(*map(run.backend.exact, ints))
-
-
-def verify_integers(run: Run, site: Site, y: Any, estimate: Any, exact: Callable[[], Any]) -> None:
-    """Raises an overflow error where `y` wrapped: `estimate` is the result in floats, `exact` computes it in Python's ints."""
-    xp = run.backend.xp
-    if not getattr(y, "size", 1):
-        return
-    largest = float(xp.max(xp.abs(estimate)))
-    if largest < INT_MAX / 2:
-        return
-    if largest > INT_MAX * 1.01:
-        run.overflow(site.op.infix or site.op.name, site.span)
-    try:
-        for value in CPU.xp.asarray(exact(), dtype=object).ravel():
-            checked_int(int(value))
-    except OverflowError:
-        run.overflow(site.op.infix or site.op.name, site.span)
 
 
 # ---- structural ------------------------------------------------------------------------------------------------------
@@ -367,11 +317,8 @@ def _compute(run: Run, site: Site, primals: list[Any], options: Mapping[str, Any
     except (ValueError, TypeError, IndexError, OverflowError, ZeroDivisionError) as error:
         message = str(error).partition("\n")[0] or type(error).__name__
         run.fail("E320", f"`{op.name}`: {message}", site.span, _operand_shapes(primals))
-    if type(y) is list:
-        return [run.backend.settle(part) for part in y]
-    if run.settings.dtype == "float32" and op.integers == "float" and op.category != "casting" and dtype_name(y) == "float64":
-        y = y.astype("float32") if all(map(_is_integer, primals)) else y  # as `mean` of ints: floats are the run's
-    return run.backend.settle(y)
+    narrow = run.settings.dtype == "float32" and op.narrows and all(map(is_integer, primals))  # floats of ints are the run's
+    return [run.backend.settle(part, narrow) for part in y] if type(y) is list else run.backend.settle(y, narrow)
 
 
 def refuse(run: Run, site: Site, error: OpError) -> NoReturn:

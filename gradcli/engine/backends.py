@@ -89,11 +89,15 @@ class Backend:
         """An array of ints as one of NumPy's that holds Python's ints, which don't overflow."""
         return CPU.xp.asarray(self.to_host(value)).astype(object)
 
-    def settle(self, value: Any) -> Any:
-        """An array result as the language has it: rank 0 becomes a Python scalar (float32 stays NumPy's)."""
+    def settle(self, value: Any, narrow: bool = False) -> Any:
+        """An array result as the language has it: rank 0 becomes a Python scalar (float32 stays NumPy's). `narrow` makes
+        floats of 64 bits ones of 32."""
         kind = type(value)
         if kind is float or kind is int or kind is bool:
             return value
+        if narrow and dtype_name(value) == "float64":
+            value = value.astype("float32")
+            kind = type(value)
         if getattr(value, "ndim", 0):
             if value.dtype.kind in "iu" and value.dtype.char != "l":
                 return value.astype("int64")

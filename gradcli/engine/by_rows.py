@@ -125,8 +125,10 @@ _OF_SHAPES = ("E304", "E320")
 
 
 def _in_order(xp: Any, y: Any) -> Any:
-    """The array with its rows side by side in memory (or one that stands for all), as all that comes next wants them."""
-    return y if y.strides[-1] in (y.itemsize, 0) else xp.ascontiguousarray(y)
+    """The array with its rows side by side in memory (or one that stands for all), as all that comes next wants them; but
+    few rows of large values, as sweeps from several seeds have them, stay one behind another."""
+    few = y.size > y.shape[-1] ** 2
+    return y if few or y.strides[-1] in (y.dtype.itemsize, 0) else xp.ascontiguousarray(y)
 
 
 class _ByRowError(Exception):

@@ -64,7 +64,7 @@ def added(y: Any, onto: Any) -> Any:
     """The sum with a buffer, in place where that can hold it."""
     if onto is None:
         return y
-    if y.dtype != onto.dtype:
+    if y.dtype.kind != onto.dtype.kind:
         return onto + y
     onto += y
     return onto

@@ -64,7 +64,7 @@ def tangent_op(op: Op, active: tuple[int, ...]) -> tuple[Op, tuple[int | str, ..
     places: dict[int | str, Formula] = {read: Formula("operand", n + k) for k, read in enumerate(reads)}
     total = ZERO
     for k, partial in enumerate(partials):
-        total = plus(total, scaled("tangent_mul", Formula("operand", k), substitute(partial, places)))
+        total = plus(total, scaled("strict_mul", Formula("operand", k), substitute(partial, places)))
     return compound(f"tangent of {op.name}", total, n + len(reads), op.category), reads
 
 
@@ -73,7 +73,7 @@ def tangent_formula(formula: Formula, n_operands: int, active: list[int]) -> For
     partials = differentiate(formula, n_operands)
     total = ZERO
     for position, k in enumerate(active):
-        total = plus(total, scaled("tangent_mul", Formula("operand", n_operands + position), partials[k]))
+        total = plus(total, scaled("strict_mul", Formula("operand", n_operands + position), partials[k]))
     return total
 
 

@@ -140,29 +140,32 @@ class _Question:
         blocks, first = {}, 0
         for k, (number, inner) in enumerate(self.shapes.items()):
             size = count(inner)
-            if not back:
-                block = self._turned(results[0], first, first + size, self.shape + inner)
+            found = results[k] if back else results[0]
+            if found is None:
+                block = None
+            elif back:
+                block = self._reshaped(found, self.shape + inner)
             else:
-                block = None if results[k] is None else self._reshaped(results[k], self.shape + inner)
+                block = self._turned(found, first, first + size, self.shape + inner)
             blocks[number] = self._listed(block, inner) if sparse and block is not None else block
             first += size
         return blocks
 
     def _placed(self, part: Any, entries: Entries, inner: tuple[int, ...], sparse: bool) -> Any:
         """The block of a source of shape `inner`, from what the sweeps gave."""
-        n = self.height * count(inner)
+        n, xp = self.height * count(inner), self.run.backend.xp
+        places, positions = xp.asarray(entries.places), xp.asarray(entries.positions)
         if self.site is None:
-            xp = self.run.backend.xp
-            values = part.reshape(-1)[xp.asarray(entries.places)]
+            values = part.reshape(-1)[places]
             if sparse:
                 return self._entries(entries, values, inner)
             block = xp.zeros(n, part.dtype)
-            block[xp.asarray(entries.positions)] = values
+            block[positions] = values
             return block.reshape(self.shape + inner)
-        values = apply(self.run, self.site.derived(TAKE), (part, entries.places), {"axis": None})
+        values = apply(self.run, self.site.derived(TAKE), (part, places), {"axis": None})
         if sparse:
             return self._entries(entries, values, inner)
-        block = apply(self.run, self.site.derived(UNTAKE), (values, entries.positions), {"axis": 0, "shape": (n,)})
+        block = apply(self.run, self.site.derived(UNTAKE), (values, positions), {"axis": 0, "shape": (n,)})
         return self._reshaped(block, self.shape + inner)
 
     def _entries(self, entries: Entries, values: Any, inner: tuple[int, ...]) -> Sparse:

@@ -25,7 +25,7 @@ from .run import Run
 from .tape import Site
 from .values import BREAK, CONTINUE, FRAME_HEAD, RESULT, RETURN, UNSET, Cell, List, Variable, is_number
 
-MERGE = OPS["merge_rows"]
+MERGE, PICK = OPS["merge_rows"], OPS["pick_rows"]
 Side = Callable[[list[Any]], Any]
 Alive = Callable[[], "Slots | None"]  # the slots that may be read later; None for all
 
@@ -270,7 +270,7 @@ def merge(run: Run, site: Site, group: Group, groups: Sequence[Group], indices: 
     if all(v is first for v in values):
         return first
     plain = [primal(v.box if type(v) is Variable else v) for v in values]
-    if any(v is UNSET for v in plain):
+    if any(v is UNSET or (type(v) is Lanes and not g.within(v.group)) for v, g in zip(plain, groups, strict=True)):
         return _where_set(run, site, group, groups, indices, values)
     if all(map(is_number, plain)):
         if all(type(v) is type(plain[0]) and not shape_of(v) and type(v) is not Lanes and v == plain[0] for v in values):
@@ -298,15 +298,33 @@ def _kind(value: Any) -> str:
 
 def _where_set(run: Run, site: Site, group: Group, groups: Sequence[Group], indices: Sequence[Any], values: list[Any]) -> Any:
     """A name that only some rows have assigned: a value of theirs alone."""
-    some = [k for k, v in enumerate(values) if v is not UNSET]
-    if not all(is_number(primal(values[k])) for k in some):
-        _apart(run, group, indices)
     xp = run.backend.xp
-    rows = xp.sort(xp.concatenate([indices[k] for k in some]))
+    some: list[tuple[Any, Group, Any]] = []  # values, their rows, and where these are in `group`
+    for value, own, index in zip(values, groups, indices, strict=True):
+        inner = primal(value)
+        if type(inner) is Lanes and not own.within(inner.group):  # of some rows of the part
+            whole = common(own, inner.group)
+            if whole is None:
+                continue
+            ways = [xp.arange(g.size) if g is whole else g.way_to(whole) for g in (own, inner.group)]
+            _, mine, theirs = xp.intersect1d(*ways, return_indices=True)
+            rows = Group(len(mine), own, mine)
+            way = {"index": theirs, "group": rows, "of": inner.group}
+            value, own, index = apply(run, Site(PICK, site.span), (value,), way), rows, index[mine]
+        if value is not UNSET and own.size:
+            some.append((value, own, index))
+    if not some:
+        return UNSET
+    if not all(is_number(primal(value)) for value, _, _ in some):
+        _apart(run, group, indices)
+    rows = xp.sort(xp.concatenate([index for _, _, index in some]))
     inner = Group(len(rows), group, rows)
-    places = [xp.searchsorted(rows, indices[k]) for k in some]
-    options = {"indices": places, "groups": [groups[k] for k in some], "group": inner}
-    return apply(run, site, tuple([values[k] for k in some]), options)
+    options = {
+        "indices": [xp.searchsorted(rows, index) for _, _, index in some],
+        "groups": [own for _, own, _ in some],
+        "group": inner,
+    }
+    return apply(run, site, tuple([value for value, _, _ in some]), options)
 
 
 def _apart(run: Run, group: Group, indices: Iterable[Any]) -> NoReturn:

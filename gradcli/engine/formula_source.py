@@ -10,7 +10,7 @@ from . import scalars
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 _INFIX_THAT_RAISES = {**_INFIX, "div": "/", "floordiv": "//", "mod": "%"}
-STRICT = frozenset(("strict_mul", "tangent_mul"))
+STRICT = frozenset(("strict_mul",))
 REFUSED = "except (ValueError, OverflowError, ZeroDivisionError)"  # what Python refuses, and IEEE has a value for
 
 

@@ -85,16 +85,16 @@ def scalar_partial(op: Op, operand: int) -> Callable[..., Any]:
     return source.function(f"y, {_operands(op)}", source.value(partial_formula(op, operand)), _scalar_by_name)
 
 
-def strict(g: float, product: float) -> float:
-    """A non-finite product repaired: what nothing depends on contributes exactly zero."""
-    return 0.0 if g == 0.0 else product
+def strict(g: float, partial: float) -> float:
+    """The product, exactly 0 where either factor is: what nothing depends on, or what doesn't move, contributes nothing."""
+    return 0.0 if g == 0.0 or partial == 0.0 else g * partial
 
 
 @per_op
 def scalar_pull(op: Op, operands: tuple[int, ...], repairs: bool) -> Callable[..., Any]:
     """The pullback on floats, `(g, y, x0, x1) -> cotangent`, or the list of them for more than one active operand.
 
-    `repairs`: a product with a cotangent of exactly 0 is 0, whatever the partial.
+    `repairs`: a product with a cotangent or a partial of exactly 0 is 0, whatever the other.
     """
     source = FormulaSource(arrays=False, fast=not repairs)
     source.names["strict"] = strict
@@ -107,19 +107,12 @@ def scalar_pull(op: Op, operands: tuple[int, ...], repairs: bool) -> Callable[..
             results.append("-g")
         else:
             value = source.value(partial)
-            source.lines.append(f"c{position} = g * {value}")
-            if repairs:  # a finite number less itself is zero; anything else is not
-                source.lines.append(f"if c{position} - c{position} != 0.0: c{position} = strict(g, c{position})")
+            source.lines.append(f"c{position} = strict(g, {value})" if repairs else f"c{position} = g * {value}")
             results.append(f"c{position}")
     parameters = ", ".join(["g", "y", *(f"x{k}" for k in range(max(2, len(op.signature.operands))))])
     if repairs:
         return source.function(parameters, ", ".join(results), _scalar_by_name)
     return source.function(parameters, ", ".join(results), fast_by_name, scalar_pull(op, operands, True))
-
-
-def strict_tangent(t: float, partial: float) -> float:
-    """`t * partial`, exactly 0 where either is."""
-    return 0.0 if t == 0.0 or partial == 0.0 else t * partial
 
 
 @per_op
@@ -129,7 +122,7 @@ def scalar_push(op: Op, operands: tuple[int, ...], repairs: bool = False) -> Cal
     `repairs`: a product with a tangent or a partial of exactly 0 is 0; else that is asked for where the result isn't finite.
     """
     source = FormulaSource(arrays=False, fast=not repairs)
-    source.names["strict_tangent"] = strict_tangent
+    source.names["strict"] = strict
     terms = []
     for position, k in enumerate(operands):
         partial = partial_formula(op, k)
@@ -138,16 +131,16 @@ def scalar_push(op: Op, operands: tuple[int, ...], repairs: bool = False) -> Cal
         elif is_number(partial, -1.0):
             terms.append(f"-t{position}_")
         elif repairs:
-            terms.append(f"strict_tangent(t{position}_, {source.value(partial)})")
+            terms.append(f"strict(t{position}_, {source.value(partial)})")
         else:
             terms.append(f"t{position}_ * {source.value(partial)}")
     n = len(op.signature.operands)
     parameters = ", ".join(["y", *(f"x{k}" for k in range(n)), *(f"t{k}_" for k in range(len(operands)))])
     if repairs:
         return source.function(parameters, " + ".join(terms), _scalar_by_name)
-    strict = source.names["strict"] = scalar_push(op, operands, True)
+    repaired = source.names["repaired"] = scalar_push(op, operands, True)
     source.lines.append(f"t = {' + '.join(terms)}")
-    return source.function(parameters, f"t if t - t == 0.0 else strict({parameters})", fast_by_name, strict)
+    return source.function(parameters, f"t if t - t == 0.0 else repaired({parameters})", fast_by_name, repaired)
 
 
 # ---- on arrays -------------------------------------------------------------------------------------------------------
@@ -162,8 +155,6 @@ def array_function(backend: Backend, op: Op) -> Callable[..., Any]:
     """The op on arrays of the backend (and scalars among them)."""
     if op.name == "strict_mul":
         return partial_of(strict_product, backend.xp)
-    if op.name == "tangent_mul":
-        return partial_of(tangent_product, backend.xp)
     if op.kernel is not None:
         return kernel_on_arrays(backend, op)
     if op.forward is None:
@@ -249,23 +240,14 @@ def array_push(backend: Backend, op: Op, operand: int) -> Callable[..., Any]:
     if is_number(partial, -1.0):
         return lambda t, y, *operands: -t
     function = array_partial(backend, op, operand)
-    return in_chunks(backend, lambda t, y, *operands: tangent_product(backend.xp, t, function(y, *operands)))
+    return in_chunks(backend, lambda t, y, *operands: strict_product(backend.xp, t, function(y, *operands)))
 
 
 def strict_product(xp: Any, g: Any, partial: Any) -> Any:
-    """`g * partial`, exactly 0 where `g` is: repaired only once a non-finite product shows up."""
+    """`g * partial`, exactly 0 where either is: repaired only once a non-finite product shows up."""
     product = g * partial
     # A finite sum can't have a non-finite term; an infinite one may still be repaired for nothing, which is harmless.
     total = product.sum() if getattr(product, "ndim", 0) else product
     if not xp.isfinite(total):
-        product = xp.where(g == 0, 0.0, product)
-    return product
-
-
-def tangent_product(xp: Any, t: Any, partial: Any) -> Any:
-    """`t * partial`, exactly 0 where either is: repaired only once a non-finite product shows up."""
-    product = t * partial
-    total = product.sum() if getattr(product, "ndim", 0) else product
-    if not xp.isfinite(total):
-        product = xp.where((t == 0) | (partial == 0), 0.0, product)
+        product = xp.where((g == 0) | (partial == 0), 0.0, product)
     return product

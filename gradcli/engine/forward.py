@@ -25,7 +25,7 @@ from .scalar_calls import call_on_scalars
 from .tape import Site
 from .values import List
 
-ADD, NEG, REAL, TANGENT_MUL, BROADCAST = (OPS[name] for name in ("add", "neg", "real", "tangent_mul", "broadcast_to"))
+ADD, NEG, REAL, STRICT_MUL, BROADCAST = (OPS[name] for name in ("add", "neg", "real", "strict_mul", "broadcast_to"))
 CASTS = {name: OPS[name] for name in ("float32", "float64", "complex128")}
 
 
@@ -105,7 +105,7 @@ def _product(run: Run, site: Site, k: int, t: Any, primals: list[Any], y: Any) -
         return t
     if partial.kind == "number" and partial.value == -1:
         return apply(run, site.derived(NEG), (t,))
-    return apply(run, site.derived(TANGENT_MUL), (t, replay(run, site, partial, y, primals)))
+    return apply(run, site.derived(STRICT_MUL), (t, replay(run, site, partial, y, primals)))
 
 
 def fitted(run: Run, t: Any, y: Any) -> Any:

@@ -8,6 +8,7 @@ very function that a gradient is the gradient of.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from .backends import CPU, shape_of
 from .boxes import Dual, primal
 from .continuation import continued
 from .keeping import KeepingTrace
+from .lanes import Lanes
 from .own_rules import Held, OwnCall, opaque_error
 from .run import Run
 from .tape import STRIDE, Segment, Site, Traced, reachable
@@ -26,6 +28,7 @@ from .windows import inputs_of
 MAX_CONDITIONS = 20_000  # that a trace keeps; each holds the history of what it was decided by
 COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 _CUTS = ("detach", "stop_gradient")
+MAX_SWEEPS, SWEEPS_A_PLACE = 40, 2
 ROUNDING = 2.0**-52
 
 
@@ -35,15 +38,19 @@ class ValueTrace(KeepingTrace):
 
     updated  the variables that have had more than one state
     work     what the run took, in operations on numbers
+    sweeps   the derivatives that the program asked for: targets, and what by; some of each place
     """
 
-    __slots__ = ("updated", "work")
+    __slots__ = ("_told", "sweeps", "updated", "work")
 
     def __init__(self) -> None:
         super().__init__()
         self.segments = []
         self.updated: set[int] = set()
         self.work = 0.0
+        self.room = 2**62
+        self.sweeps: list[tuple[list[Traced], set[int]]] = []
+        self._told: Counter[Any] = Counter()
 
     def advance(self) -> Segment:
         segment = super().advance()
@@ -60,6 +67,15 @@ class ValueTrace(KeepingTrace):
         if len(self.conditions) < MAX_CONDITIONS:
             super().decide(condition, span)
         return None
+
+    def asked(self, targets: list[Traced], wanted: set[int]) -> None:
+        if len(self.sweeps) >= MAX_SWEEPS or self.level or any(type(t[0]) is Lanes for t in targets):
+            return
+        number, segment = targets[0][1:]
+        place = segment.records[(number - segment.first) * STRIDE] if number >= 0 else None
+        self._told[place] += 1
+        if place is not None and self._told[place] <= SWEEPS_A_PLACE:
+            self.sweeps.append((targets, wanted))
 
     def left(self, number: int, value: Any, span: Span, how: str) -> None:
         self.updated.add(number)

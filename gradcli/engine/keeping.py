@@ -70,6 +70,9 @@ class KeepingTrace(Trace):
         if type(value) is tuple:
             self.states.setdefault(number, []).append((value, span, how))
 
+    def asked(self, targets: list[Traced], wanted: set[int]) -> None:
+        """Told of every sweep: from which targets back to what. A kind of this trace may note it."""
+
     def _resume(self) -> None:
         pass  # a pause doesn't stop this trace
 

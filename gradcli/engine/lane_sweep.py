@@ -47,6 +47,8 @@ class LaneSweep:
         if type(g) is Lanes and g.group is self.within and type(y) is not Lanes and Lanes not in map(type, operands):
             return self._seeded(site, operands, numbers, g, y, number)
         backend, marked = self.run.backend, self.marked
+        if type(g) is Lanes and g.group is self.within and type(y) is not Lanes and Lanes not in map(type, operands):
+            return self._seeded(site, operands, numbers, g, y, number)
         group = deepest((g, y, *operands))
         assert group is not None
         free = number in self.owned and g.group is group  # whether nobody needs `g` any more after the last operand

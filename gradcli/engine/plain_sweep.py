@@ -33,7 +33,7 @@ class Sweep(LaneSweep):
 
     marked    the records that depend on a source; None for all
     outside   sources that a window watches but didn't record: the sweep ends at them
-    repairs   whether products are the strict ones, 0 wherever the cotangent is (see `sweep`)
+    repairs   whether products are the strict ones, 0 wherever the cotangent or the partial is (see `sweep`)
     owned     the cotangents that are buffers which nobody else holds
     risks     whether there was a product that can need a repair: with a partial that can be infinite
     bodies    whether functions with a rule of their own are passed by their bodies

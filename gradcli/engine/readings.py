@@ -267,7 +267,7 @@ def _value_and_jvp(frame: _Frame, function: Callee, positions: list[int], listed
         total = ZERO
         for v, partial, rests in zip(vectors, partials, still, strict=True):
             if not rests or not partial.reads() <= moving:  # what is 0 still depends on what it is computed from
-                total = plus(total, scaled("tangent_mul", _weight(v), partial))
+                total = plus(total, scaled("strict_mul", _weight(v), partial))
         return [value, total]
 
     return call

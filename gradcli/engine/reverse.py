@@ -122,6 +122,7 @@ def between(targets: list[Traced], wanted: set[int], window: Window, since: int 
     else:
         marked = dependents(segments, wanted, {target[1] for target in targets})
     if marked is not None and isinstance(trace, KeepingTrace):
+        trace.asked(targets, wanted)
         marked &= trace.active
         marked -= trace.watched_constants - wanted
         outside = outside | (trace.watched_constants & wanted)

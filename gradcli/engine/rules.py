@@ -18,13 +18,13 @@ from ..ops.op import Op
 from .apply import apply
 from .backends import Backend, dtype_name, shape_of
 from .by_rows import varies
-from .formulas import array_function, per_op, tangent_product
+from .formulas import array_function, per_op, strict_product
 from .lanes import Group, Lanes, with_rows
 from .run import Run
 from .tape import Site, primal
 from .values import List
 
-TANGENT_MUL = OPS["tangent_mul"]
+STRICT_MUL = OPS["strict_mul"]
 
 
 class Value:
@@ -165,8 +165,8 @@ class ArrayLanguage:
 
     def _function(self, name: str) -> Callable[..., Any]:
         op = OPS[name]
-        if op is TANGENT_MUL:
-            return partial(tangent_product, self._backend.xp)
+        if op is STRICT_MUL:
+            return partial(strict_product, self._backend.xp)
         if op.elementwise:
             return array_function(self._backend, op)
         defaults = {p.name: p.default for p in op.signature.options if not p.required}

@@ -16,7 +16,7 @@ from .apply import apply
 from .backends import count, dtype_name, shape_of
 from .boxes import level_of, primal
 from .derivatives import merged, ones_like, seeing_itself, zeros_like
-from .lanes import Group, Lanes
+from .lanes import Group, Lanes, spread
 from .records import Record
 from .reverse import Between, pulled, sweep
 from .run import Run
@@ -109,7 +109,7 @@ class Sweeps:
         for like in map(primal, map(read, begins)):
             size = count(shape_of(like))
             part = seeds[:, first : first + size].astype(dtype_name(like)).reshape(n, *shape_of(like))
-            part = xp.moveaxis(part, 0, -1)  # not in memory: few lanes stay behind the elements there
+            part = part.transpose(*range(1, part.ndim), 0)  # not in memory: lanes stay one behind another there
             values.append(Lanes(part if outside is None else xp.tile(part, outside.size), group))
             first += size
         run.group = group
@@ -118,7 +118,7 @@ class Sweeps:
         finally:
             run.group = outside
         if self.site is None:
-            return [None if part is None else group.fold(xp, part, 0) for part in found]
+            return [None if part is None else _folded(xp, part, group) for part in found]
         fold = {"axis": 0, "group": group}
         return [None if part is None else apply(run, self.site.derived(FOLD), (part,), fold) for part in found]
 
@@ -170,6 +170,13 @@ class Sweeps:
         if self.site is None:
             return self.run.backend.xp.concatenate(parts)
         return apply(self.run, self.site.derived(CONCATENATE), parts, {"axis": 0})
+
+
+def _folded(xp: Any, value: Any, group: Group) -> Any:
+    """The rows of a group that stands alone as a first axis."""
+    array = spread(xp, value, group).array
+    last = array.ndim - 1
+    return xp.ascontiguousarray(array.transpose(last, *range(last)))
 
 
 def _parts(run: Run, seed: Any, begins: list[Any]) -> list[Any]:

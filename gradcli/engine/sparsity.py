@@ -24,7 +24,6 @@ from .rules import array_language
 from .tape import Blank
 
 WHERE, PART, GETITEM, SETITEM, INDEX_ADD = (OPS[name] for name in ("where", "part", "getitem", "setitem", "index_add"))
-PAD = OPS["pad"]
 # What has its operands' elements in their places, whatever it does to rows.
 ALIKE = frozenset((WHERE, *(OPS[name] for name in ("pick_rows", "place_rows", "spread_rows", "merge_rows"))))
 RUNNING = frozenset(OPS[name] for name in ("cumsum", "cumprod"))
@@ -152,7 +151,7 @@ class Propagation:
         squares: where the squares of what came first are what came then, each is one of them, or nothing. Of a multilinear
         operation the other operands are ones."""
         op, xp = record.site.op, CPU.xp
-        if not (op.linear or op.multilinear or op is PAD) or (op.multilinear and len(inputs) != 1):
+        if not (op.linear or op.multilinear) or (op.multilinear and len(inputs) != 1):
             return None
         operands: list[Any] = [_stand_in(op, k, operand) for k, operand in enumerate(record.operands)]
         squares, first = operands.copy(), 0
@@ -272,14 +271,12 @@ def on_host(value: Any) -> Any:
     """Indices in NumPy's memory, wherever they stand in options."""
     if isinstance(value, tuple | list):
         return type(value)([on_host(v) for v in value])
-    return value.get() if hasattr(value, "get") and hasattr(value, "device") else value
+    return value.get() if hasattr(value, "get") and hasattr(value, "dtype") else value
 
 
 def _call(op: Op, operands: list[Any], options: Any) -> list[Any]:
     """The results of an op on stand-ins for its operands."""
     options = {name: on_host(value) for name, value in options.items() if name != "inplace"}
-    if op is PAD:
-        options["value"] = 0.0  # what it puts around moves with nothing
     found = getattr(array_language(CPU, "float64"), op.name)(*operands, **options)
     return [CPU.xp.asarray(part) for part in (found if type(found) is list else [found])]
 

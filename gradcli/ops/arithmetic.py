@@ -38,9 +38,15 @@ def _pow_by_exponent(m: Any, y: Any, a: Any, b: Any) -> Any:
     return m.where(a == 0, m.where(m.real(b) >= 0, 0.0, -INF), y * m.log(a))
 
 
-def _share(m: Any, y: Any, a: Any, b: Any) -> Any:
-    """a / hypot(a, b), and 0 at the origin."""
-    return m.where(y == 0, 0.0, a / y)
+def _cosine(m: Any, a: Any, b: Any) -> Any:
+    length = m.hypot(a, b)
+    return m.where(length == 0, 0.0, a / length)
+
+
+def _per_length(m: Any, part: Any, a: Any, b: Any) -> Any:
+    """part / hypot(a, b), and 0 at the origin."""
+    length = m.hypot(a, b)
+    return m.where(length == 0, 0.0, part / length)
 
 
 def _trunc_form(s: Any, x: Any) -> Any:
@@ -120,8 +126,13 @@ OPS = [
         lambda m, y, x: 1.0 / (1.0 + x),)),
     _op("hypot", "a, b", "The length of the vector (a, b), without overflow.",
         symbolic=lambda s, a, b: s.sqrt(a**2 + b**2), note="derivative 0 at the origin", partials=(
-        lambda m, y, a, b: _share(m, y, a, b),
-        lambda m, y, a, b: _share(m, y, b, a))),
+        lambda m, y, a, b: m.cosine(a, b),
+        lambda m, y, a, b: m.cosine(b, a))),
+    # An op of its own, as the quotient's rule cancels where b is much smaller than a.
+    _op("cosine", "a, b", "a / hypot(a, b), and 0 at the origin.",
+        symbolic=lambda s, a, b: a / s.sqrt(a**2 + b**2), internal=True, forward=_cosine, partials=(
+        lambda m, y, a, b: _per_length(m, m.square(m.cosine(b, a)), a, b),
+        lambda m, y, a, b: _per_length(m, -m.cosine(b, a) * y, a, b))),
 
     # ---- signs and rounding ----------------------------------------------------------------------------------------
     _op("abs", "x", "The absolute value.",
@@ -141,7 +152,8 @@ OPS = [
         symbolic=_trunc_form, integers="keep", aliases=("fix",), domain=((0.1, 0.9),),
         note="derivative 0, connected", partials=(_zero,)),
     _op("fmod", "a, b", "The remainder, with the sign of a, as in C.",
-        symbolic=lambda s, a, b: a - b * _trunc_form(s, a / b), integers="keep", domain=(REAL, POSITIVE), partials=(
+        symbolic=lambda s, a, b: a - b * _trunc_form(s, a / b), integers="keep", domain=(REAL, POSITIVE),
+        note="at a multiple of b the derivative is that of the side away from 0", partials=(
         lambda m, y, a, b: 1.0,
         lambda m, y, a, b: -m.round((a - y) / b))),
 
@@ -167,6 +179,7 @@ OPS = [
     # Not by partials: the cotangent is selected, not multiplied by 0, so that inf and nan stay on the side they belong to.
     _op("where", "condition, a, b", "a where the condition holds, b elsewhere.",
         symbolic=lambda s, condition, a, b: s.where(condition, a, b), saves=("condition",), linear=True,
+        note="what isn't chosen has derivative 0, be its slope inf or nan",
         compute=lambda xp, condition, a, b: xp.where(xp.asarray(condition), a, b), rows=elementwise,
         result_shape=_where_shape, vjp=(
         None,

@@ -7,7 +7,7 @@ from typing import Any
 
 from .op import Op, OpError
 from .rows import elementwise
-from .rules import Shape, sizes, whole
+from .rules import Shape, number, sizes, whole
 
 DTYPES = ("float32", "float64", "int64", "bool", "complex128")
 
@@ -24,14 +24,6 @@ def _cast_back(m: Any, g: Any, y: Any, x: Any, **options: Any) -> Any:
     if str(g.dtype).startswith("complex") and not str(x.dtype).startswith("complex"):
         g = m.real(g)
     return m.cast(g, dtype=str(x.dtype))
-
-
-def _number(name: str, value: Any, what: str) -> Any:
-    if hasattr(value, "item") and not getattr(value, "ndim", 0):
-        value = value.item()
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
-        return value
-    raise OpError(f"`{name}` needs a finite number for `{what}`, not {value!r}")
 
 
 # ---- making ----------------------------------------------------------------------------------------------------------
@@ -52,7 +44,9 @@ def _eye_shape(n: Any, m: Any, k: Any) -> Shape:
 
 def _steps(start: Any, stop: Any, step: Any) -> tuple[Any, Any, Any]:
     start, stop = (0, start) if stop is None else (start, stop)
-    start, stop, step = (_number("arange", *pair) for pair in ((start, "start"), (stop, "stop"), (step, "step")))
+    start, stop, step = (number("arange", *pair) for pair in ((start, "start"), (stop, "stop"), (step, "step")))
+    if not all(map(math.isfinite, (start, stop, step))):
+        raise OpError(f"`arange` needs finite numbers, not {start}, {stop} and {step}")
     if step == 0:
         raise OpError(f"`arange` from {start} to {stop} by 0 has no end")
     return start, stop, step
@@ -73,8 +67,10 @@ def _arange_shape(start: Any, stop: Any, step: Any) -> Shape:
 
 
 def _linspace(xp: Any, start: Any, stop: Any, num: Any, dtype: str) -> Any:
-    start, stop = _number("linspace", start, "start"), _number("linspace", stop, "stop")
-    return xp.linspace(start, stop, *sizes("linspace", whole("linspace", num, "num")), dtype=dtype)
+    kinds = (int, float, complex)
+    start, stop = number("linspace", start, "start", kinds), number("linspace", stop, "stop", kinds)
+    made = None if complex in (type(start), type(stop)) else dtype
+    return xp.linspace(start, stop, *sizes("linspace", whole("linspace", num, "num")), dtype=made)
 
 
 def _form(xp: Any, x: Any) -> tuple[Shape, Any]:
@@ -126,10 +122,12 @@ OPS = [
     _making("eye", "; n, m=none, k=0", "A matrix with ones on the diagonal.", aliases=("identity",), differentiable=False,
             compute=_eye, result_shape=_eye_shape),
     _making("arange", "; start, stop=none, step=1", "Numbers from start (or 0) up to, not including, stop.",
-            differentiable=False, compute=_arange, result_shape=_arange_shape),
-    _making("linspace", "; start, stop, num=50", "Evenly spaced numbers from start to stop, both included.",
-            differentiable=False, compute=_linspace,
-            result_shape=lambda start, stop, num: sizes("linspace", whole("linspace", num, "num"))),
+            differentiable=False, compute=_arange, result_shape=_arange_shape,
+            note="no derivative by its bounds, which say how many there are: `linspace` has one"),
+    _making("linspace", "start, stop; num=50", "Evenly spaced numbers from start to stop, both included.", linear=True,
+            compute=_linspace, result_shape=lambda start, stop, num: sizes("linspace", whole("linspace", num, "num")), vjp=(
+            lambda m, g, y, start, stop, num: m.sum(g * m.linspace(1.0, 0.0, num=num)),
+            lambda m, g, y, start, stop, num: m.sum(g * m.linspace(0.0, 1.0, num=num)))),
     _making("zeros_like", "x", "Zeros in the shape of x.", differentiable=False,
             compute=lambda xp, x, **run: xp.zeros(*_form(xp, x)), rows=elementwise),
     _making("ones_like", "x", "Ones in the shape of x.", differentiable=False,

@@ -101,13 +101,14 @@ def _cofactors_form(s: Any, x: Any) -> Any:
 # The derivatives of a determinant are symmetric in their directions: what a cotangent takes back is the same function
 # of its conjugate.
 OPS = [
-    _op("det", "x", "The determinant.", saves=("x",), note="the third derivative needs an invertible matrix",
+    _op("det", "x", "The determinant.", saves=("x",),
+        note="singular matrices have a derivative, and a second one; the third needs an invertible matrix",
         compute=lambda xp, x: xp.linalg.det(square_floats(xp, "det", x)), rows=batched(2),
         symbolic=lambda s, x: s.matrix(x).det(method="berkowitz"),
         **by_slope(lambda m, y, x, axis, keepdims: conj(m, m.cofactors(x)), axis=(-2, -1), keepdims=False)),
     _op("logdet", "x", "The logarithm of the absolute value of the determinant, without overflow.", saves=("x",),
-        aliases=("slogdet",), compute=lambda xp, x: xp.linalg.slogdet(square_floats(xp, "logdet", x))[1],
-        rows=batched(2),
+        aliases=("slogdet",), note="-inf for a singular matrix, whose derivative is an error",
+        compute=lambda xp, x: xp.linalg.slogdet(square_floats(xp, "logdet", x))[1], rows=batched(2),
         symbolic=lambda s, x: s.log(s.Abs(s.matrix(x).det(method="berkowitz"))),
         **by_slope(lambda m, y, x, axis, keepdims: adjoint(m, m.inv(x)), axis=(-2, -1), keepdims=False)),
     _op("cofactors", "x", "The derivative of the determinant by each element.", internal=True, compute=_cofactors, saves=("x",),

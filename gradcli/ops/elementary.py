@@ -19,10 +19,10 @@ def _root_one_plus_square(m: Any, x: Any) -> Any:
     return m.where(m.abs(x) < 1e10, m.sqrt(1.0 + x * x), m.where(m.real(x) >= 0, x, -x))
 
 
-def _over_square_of_length(m: Any, part: Any, a: Any, b: Any) -> Any:
-    """part / (a² + b²) without overflow, and 0 at the origin."""
+def _inversion(m: Any, a: Any, b: Any) -> Any:
+    """a / (a² + b²) without overflow, and 0 at the origin."""
     length = m.hypot(a, b)
-    return m.where(length == 0, 0.0, part / length / length)
+    return m.where(length == 0, 0.0, a / length / length)
 
 
 def _sinc_slope(m: Any, y: Any, x: Any) -> Any:
@@ -47,8 +47,12 @@ OPS = [
         lambda m, y, x: 1.0 / (1.0 + x * x),)),
     _op("atan2", "y, x", "The angle of the point (x, y), from -pi to pi.", primitive="arctan2", aliases=("arctan2",),
         domain=((0.1, INF), (0.1, INF)), note="derivative 0 at the origin", partials=(
-        lambda m, y, a, b: _over_square_of_length(m, b, a, b),
-        lambda m, y, a, b: _over_square_of_length(m, -a, a, b))),
+        lambda m, y, a, b: m.inversion(b, a),
+        lambda m, y, a, b: -m.inversion(a, b))),
+    _op("inversion", "a, b", "a / (a² + b²), and 0 at the origin.", internal=True, forward=_inversion,
+        domain=((0.1, INF), (0.1, INF)), partials=(
+        lambda m, y, a, b: m.square(m.inversion(b, a)) - m.square(y),
+        lambda m, y, a, b: -2.0 * y * m.inversion(b, a))),
     _op("sinh", "x", "The hyperbolic sine.", partials=(lambda m, y, x: m.cosh(x),)),
     _op("cosh", "x", "The hyperbolic cosine.", partials=(lambda m, y, x: m.sinh(x),)),
     _op("tanh", "x", "The hyperbolic tangent.", partials=(lambda m, y, x: m.square(m.sech(x)),)),

@@ -136,12 +136,13 @@ def _cholesky_form(s: Any, x: Any) -> Any:
 
 
 OPS = [
-    _op("cholesky", "x", "The lower triangle l with l @ l.T = x (conjugated, for complex ones).", compute=_cholesky,
-        rows=batched(2),
-        saves=("result",), note="of (x + x.T) / 2, so that the derivative is symmetric", symbolic=_cholesky_form,
-        vjp=(_cholesky_back,),
-        jvp=_cholesky_forward),
-    _op("qr", "x", "A list of q, with orthonormal columns, and the upper triangle r with q @ r = x.", compute=_qr,
-        rows=batched(2),
-        saves=("x", "result"), note="the first columns must be linearly independent", vjp=(_qr_back,), jvp=_qr_forward),
+    _op("cholesky", "x", "The lower triangle l with l @ l.T = x (conjugated, for complex ones).",
+        compute=_cholesky, rows=batched(2),
+        saves=("result",), symbolic=_cholesky_form, vjp=(_cholesky_back,), jvp=_cholesky_forward,
+        note="of (x + x.T) / 2, so that the derivative is symmetric; an error unless that is positive definite"),
+    _op("qr", "x", "A list of q, with orthonormal columns, and the upper triangle r with q @ r = x.",
+        compute=_qr, rows=batched(2),
+        saves=("x", "result"),
+        note="the derivative needs first columns that are linearly independent, and is an error without",
+        vjp=(_qr_back,), jvp=_qr_forward),
 ]  # fmt: skip

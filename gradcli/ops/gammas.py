@@ -223,13 +223,13 @@ OPS = [
     _op("gamma", "x", "The gamma function; gamma(n + 1) is n!.", primitive="scipy.special:gamma", domain=(POSITIVE,), partials=(
         lambda m, y, x: y * m.digamma(x),)),
     _op("lgamma", "x", "The logarithm of |gamma(x)|, without overflow.",
-        symbolic=lambda s, x: s.loggamma(x), primitive="scipy.special:gammaln", domain=(POSITIVE,),
+        symbolic=lambda s, x: s.loggamma(x), primitive="scipy.special:gammaln", domain=(POSITIVE,), ulps=(16, 8, 16),
         aliases=("gammaln", "loggamma"), partials=(lambda m, y, x: m.digamma(x),)),
     _op("digamma", "x", "The derivative of lgamma.", primitive="scipy.special:digamma", domain=(POSITIVE,), aliases=("psi",),
         partials=(lambda m, y, x: m.polygamma(1.0, x),)),
     _op("beta", "a, b", "gamma(a) * gamma(b) / gamma(a + b).",
         symbolic=lambda s, a, b: s.gamma(a) * s.gamma(b) / s.gamma(a + b),
-        kernel=beta, real_only=True, domain=(POSITIVE, POSITIVE),
+        kernel=beta, real_only=True, domain=(POSITIVE, POSITIVE), ulps=(4, 8, 4096),
         partials=(
         lambda m, y, a, b: -y * m.polygamma_difference(0.0, a, b),
         lambda m, y, a, b: -y * m.polygamma_difference(0.0, b, a))),
@@ -240,7 +240,8 @@ OPS = [
         lambda m, y, a, b: -m.polygamma_difference(0.0, b, a))),
     _op("zeta", "x, q=1", "The sum of 1 / (q + k)**x over k = 0, 1, 2, …; for q = 1, continued to all x.",
         symbolic=lambda s, x, q: s.zeta(x, q), kernel=_zeta,
-        real_only=True, domain=((1.0, INF), POSITIVE), note="nan for q <= 0, and for x < 1 unless q is 1", partials=(
+        real_only=True, domain=((1.0, INF), POSITIVE), ulps=(16, 16, 32),
+        note="nan for q <= 0, and for x < 1 unless q is 1", partials=(
         lambda m, y, x, q: m.zeta_by_x(1.0, x, q),
         lambda m, y, x, q: -x * m.zeta(x + 1.0, q))),
 

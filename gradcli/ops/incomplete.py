@@ -123,7 +123,12 @@ def _gamma_density(xp: Any, special: Any, n: int, a: Any, x: Any) -> Any:
     exponent = large * (_log_of(xp, off, near / large) - off) - stirling_rest(xp, large)
     peaked = xp.exp(exponent) * xp.sqrt(large / (2.0 * math.pi)) / xp.where(x > 0, near, 1.0)
     density = xp.where((x >= 0) & (a > 0), xp.where(a < LARGE, direct, peaked), math.nan)
-    return density * _gamma_ratio(xp, special, n, a, _log_of(xp, (x - a) / a, x / a)) if n else density
+    return _weighed(xp, density, _gamma_ratio(xp, special, n, a, _log_of(xp, (x - a) / a, x / a))) if n else density
+
+
+def _weighed(xp: Any, density: Any, ratio: Any) -> Any:
+    """density * ratio; where the density is 0 it falls faster than the logarithms in the ratio grow."""
+    return xp.where(density == 0, 0.0, density * ratio)
 
 
 def _gamma_ratio(xp: Any, special: Any, n: int, a: Any, log: Any) -> Any:
@@ -226,7 +231,29 @@ def _beta_density(xp: Any, special: Any, i: int, j: int, a: Any, b: Any, x: Any)
     if min(i, j) < 0:
         return xp.zeros_like(x)
     density = _density(xp, special, a, b, x, 1.0 - x)
-    return density * _beta_ratio(xp, special, i, j, a, b, _logs_of_means(xp, a, b, x, 1.0 - x)) if i or j else density
+    if not (i or j):
+        return density
+    return _weighed(xp, density, _beta_ratio(xp, special, i, j, a, b, _logs_of_means(xp, a, b, x, 1.0 - x)))
+
+
+def _beta_edge_slope(xp: Any, special: Any, i: int, j: int, a: Any, b: Any, x: Any) -> Any:
+    """The derivative of that by x, at 0 and 1 only, and 0 elsewhere: with (a - 1) f / x as (a + b - 1) times the density of
+    a - 1, which needs no division."""
+
+    def at_zero(i: int, j: int) -> Callable[..., Any]:
+        def slope(a: Any, b: Any, x: Any) -> Any:
+            def density(i: int, j: int, a: Any) -> Any:
+                return _beta_density(xp, special, i, j, a, b, x)
+
+            less = xp.where(a > 1.0, a - 1.0, 1.0)
+            rise = (a + b - 1.0) * density(i, j, less) + i * density(i - 1, j, less) + j * density(i, j - 1, less)
+            flat = math.nan if i else 0.0
+            rise = xp.where(a > 1.0, rise, xp.where(a == 1.0, flat, (a - 1.0) * density(i, j, a)))
+            return rise - (b - 1.0) * density(i, j, a) - j * density(i, j - 1, a)
+
+        return slope
+
+    return _on_part(xp, x == 0.0, at_zero(i, j), a, b, x) - _on_part(xp, x == 1.0, at_zero(j, i), b, a, 1.0 - x)
 
 
 def _of_odds(xp: Any, x: Any, y: Any, v: Any) -> tuple[Any, Any]:
@@ -267,30 +294,33 @@ def _betainc_by_ab(xp: Any, special: Any, i: int, j: int, a: Any, b: Any, x: Any
 
 
 def _gamma_density_by_x(m: Any, y: Any, n: Any, a: Any, x: Any) -> Any:
-    slope = m.where(a == 1, -y, (a - 1.0 - x) * y / x)  # at x = 0, too
-    return slope + m.where(n == 0, 0.0, n * m.gamma_density(n - 1.0, a, x) / x)
+    slope = m.where(a == 1, -y, (a - 1.0 - x) * y / x) + m.where(n == 0, 0.0, n * m.gamma_density(n - 1.0, a, x) / x)
+    # At x = 0 by the density of a - 1, which differs from that of a by the slope everywhere, but cancels elsewhere.
+    return m.where(x == 0, m.where(a > 1, m.gamma_density(n, a - 1.0, x) - y, slope), slope)
 
 
 def _beta_density_by_x(m: Any, y: Any, i: Any, j: Any, a: Any, b: Any, x: Any) -> Any:
     slope = (a - 1.0 - (a + b - 2.0) * x) * y / (x * (1.0 - x))
-    return slope + i * m.beta_density(i - 1.0, j, a, b, x) / x - j * m.beta_density(i, j - 1.0, a, b, x) / (1.0 - x)
+    slope = slope + i * m.beta_density(i - 1.0, j, a, b, x) / x - j * m.beta_density(i, j - 1.0, a, b, x) / (1.0 - x)
+    return m.where(x * (1.0 - x) == 0, m.beta_edge_slope(i, j, a, b, x), slope)
 
 
 OPS = [
     _op("gammainc", "a, x", "The regularised lower incomplete gamma function, from 0 at x = 0 to 1.",
         symbolic=lambda s, a, x: s.lowergamma(a, x) / s.gamma(a),
-        primitive="scipy.special:gammainc", domain=(POSITIVE, POSITIVE), partials=(
+        kernel=lambda xp, special, a, x: special.gammainc(a, x), domain=(POSITIVE, POSITIVE), ulps=(8, 16, 64), partials=(
         lambda m, y, a, x: m.gammainc_by_a(1.0, a, x),
         lambda m, y, a, x: m.gamma_density(0.0, a, x))),
     _op("betainc", "a, b, x", "The regularised incomplete beta function, from 0 at x = 0 to 1 at x = 1.",
         symbolic=lambda s, a, b, x: s.betainc_regularized(a, b, 0, x),
-        primitive="scipy.special:betainc", domain=(POSITIVE, POSITIVE, (0.0, 1.0)), partials=(
+        kernel=lambda xp, special, a, b, x: special.betainc(a, b, x), domain=(POSITIVE, POSITIVE, (0.0, 1.0)),
+        ulps=(8, 32, 64), partials=(
         lambda m, y, a, b, x: m.betainc_by_ab(1.0, 0.0, a, b, x),
         lambda m, y, a, b, x: m.betainc_by_ab(0.0, 1.0, a, b, x),
         lambda m, y, a, b, x: m.beta_density(0.0, 0.0, a, b, x))),
 
     _op("gammainc_by_a", "n, a, x", "The n-th derivative of gammainc by a.", internal=True, kernel=_gammainc_by_a,
-        domain=((1.0, INF), POSITIVE, POSITIVE), partials=(
+        domain=((1.0, INF), POSITIVE, POSITIVE), ulps=(16, 32, 64), partials=(
         None,
         lambda m, y, n, a, x: m.gammainc_by_a(n + 1.0, a, x),
         lambda m, y, n, a, x: m.gamma_density(n, a, x))),
@@ -313,4 +343,11 @@ OPS = [
         lambda m, y, i, j, a, b, x: m.beta_density(i + 1.0, j, a, b, x),
         lambda m, y, i, j, a, b, x: m.beta_density(i, j + 1.0, a, b, x),
         _beta_density_by_x)),
+    _op("beta_edge_slope", "i, j, a, b, x", "The derivative of beta_density by x at 0 and 1, and 0 elsewhere.", internal=True,
+        kernel=_beta_edge_slope, domain=((0.0, INF), (0.0, INF), POSITIVE, POSITIVE, (0.0, 1.0)), partials=(
+        None,
+        None,
+        lambda m, y, i, j, a, b, x: m.beta_edge_slope(i + 1.0, j, a, b, x),
+        lambda m, y, i, j, a, b, x: m.beta_edge_slope(i, j + 1.0, a, b, x),
+        lambda m, y, i, j, a, b, x: m.where(x * (1.0 - x) == 0, math.nan, 0.0))),
 ]  # fmt: skip

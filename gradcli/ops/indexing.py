@@ -36,9 +36,9 @@ def _index_add(xp: Any, x: Any, value: Any, index: Any, inplace: bool = False) -
     return y
 
 
-def _strict_partial(m: Any, y: Any, g: Any, p: Any) -> Any:
-    """p; but where the product was repaired it is 0 whatever g does, and so is the partial."""
-    return m.where(m.isfinite(p), p, m.where(g == 0, 0.0, p))
+def _strict_partial(m: Any, one: Any, other: Any) -> Any:
+    """The other factor; but where the product was repaired it is 0 whatever one does, and so is the partial."""
+    return m.where(m.isfinite(other), other, m.where(one == 0, 0.0, other))
 
 
 OPS = [
@@ -55,12 +55,9 @@ OPS = [
            lambda m, g, y, x, value, index, inplace=False: m.sum_to(m.getitem(g, index=index), shape=value.shape))),
     Op("part", "x; index", "One result of an op that has several.", category="shape", internal=True,
        compute=lambda xp, x, index: x[index], jvp=lambda m, t, y, x, index: t[0][index]),
-    Op("strict_mul", "g, p", "The product of a cotangent and a partial: exactly 0 where the cotangent is.",
-       symbolic=lambda s, g, p: g * p,
-       category="arithmetic", internal=True, forward=lambda m, g, p: m.where(g == 0, 0.0, g * p),
-       partials=(_strict_partial, lambda m, y, g, p: g)),
-    Op("tangent_mul", "t, p", "The product of a tangent and a partial: exactly 0 where either is.",
-       symbolic=lambda s, t, p: t * p, category="arithmetic",
-       internal=True, forward=lambda m, t, p: m.where(t == 0, 0.0, m.where(p == 0, 0.0, t * p)),
-       partials=(_strict_partial, lambda m, y, t, p: m.where(m.isfinite(t), t, m.where(p == 0, 0.0, t)))),
+    Op("strict_mul", "a, b", "The product of a cotangent or tangent and a partial: exactly 0 where either is.", internal=True,
+       symbolic=lambda s, a, b: a * b, category="arithmetic",
+       forward=lambda m, a, b: m.where(a == 0, 0.0, m.where(b == 0, 0.0, a * b)), partials=(
+           lambda m, y, a, b: _strict_partial(m, a, b),
+           lambda m, y, a, b: _strict_partial(m, b, a))),
 ]  # fmt: skip

@@ -92,8 +92,8 @@ class _Segment:
 
     def forward(self, t: Any) -> Any:
         """A tangent of the ends, interpolated."""
-        left = self.m.tangent_mul(self.ends_left(t), 1.0 - self.way)
-        return left + self.m.tangent_mul(self.ends_right(t), self.way)
+        left = self.m.strict_mul(self.ends_left(t), 1.0 - self.way)
+        return left + self.m.strict_mul(self.ends_right(t), self.way)
 
 
 def _interp_back(k: int) -> Any:
@@ -111,8 +111,8 @@ def _interp_forward(m: Any, t: Any, y: Any, *operands: Any) -> Any:
     by_x, by_points, by_values = t
     segment = _Segment(m, *operands)
     terms = [] if by_values is None else [segment.forward(by_values)]
-    terms += [] if by_x is None else [m.tangent_mul(by_x, segment.slope)]
-    terms += [] if by_points is None else [-m.tangent_mul(segment.forward(by_points), segment.slope)]
+    terms += [] if by_x is None else [m.strict_mul(by_x, segment.slope)]
+    terms += [] if by_points is None else [-m.strict_mul(segment.forward(by_points), segment.slope)]
     return sum(terms[1:], terms[0])
 
 

@@ -63,7 +63,7 @@ def _softmax(xp: Any, x: Any, axis: Any) -> Any:
 
 
 def _softmax_forward(m: Any, t: Any, y: Any, x: Any, axis: Any) -> Any:
-    return m.tangent_mul(t[0] - m.sum(m.tangent_mul(t[0], y), axis=axis, keepdims=True), y)
+    return m.strict_mul(t[0] - m.sum(m.strict_mul(t[0], y), axis=axis, keepdims=True), y)
 
 
 def _log_softmax(xp: Any, x: Any, axis: Any) -> Any:
@@ -173,10 +173,10 @@ def _cross_entropy_back(m: Any, g: Any, y: Any, logits: Any, labels: Any) -> Any
 
 def _cross_entropy_forward(m: Any, t: Any, y: Any, logits: Any, labels: Any) -> Any:
     by_logits, by_labels = t
-    along = None if by_labels is None else -m.sum(m.tangent_mul(by_labels, m.log_softmax(logits, axis=-1)), axis=-1)
+    along = None if by_labels is None else -m.sum(m.strict_mul(by_labels, m.log_softmax(logits, axis=-1)), axis=-1)
     if by_logits is None:
         return along
-    total = m.sum(m.tangent_mul(by_logits, _cross_entropy_slope(m, logits, labels)), axis=-1)
+    total = m.sum(m.strict_mul(by_logits, _cross_entropy_slope(m, logits, labels)), axis=-1)
     return total if along is None else total + along
 
 
@@ -214,7 +214,7 @@ OPS = [
         lambda m, y, x: 0.5 * m.erfc(-ROOT_HALF * x) + x * m.exp(-0.5 * x * x) / ROOT_2PI,)),
     _op("silu", "x", "x * sigmoid(x).", aliases=("swish",), forward=lambda m, x: x * m.sigmoid(x), partials=(_silu_slope,)),
     _op("sigmoid", "x", "1 / (1 + exp(-x)).", aliases=("logistic",),
-        forward=lambda m, x: 1.0 / (1.0 + m.exp(-x)), partials=(lambda m, y, x: y * m.sigmoid(-x),)),
+        forward=lambda m, x: 1.0 / (1.0 + m.exp(-x)), partials=(lambda m, y, x: m.square(0.5 * m.sech(0.5 * x)),)),
     _op("softplus", "x", "log(1 + exp(x)), without overflow.", symbolic=lambda s, x: s.log(1 + s.exp(x)),
         forward=lambda m, x: m.maximum(x, 0.0) + m.log1p(m.exp(-m.abs(x))), partials=(lambda m, y, x: m.sigmoid(x),)),
 
@@ -226,7 +226,7 @@ OPS = [
         compute=_log_softmax, rows=on_axes, saves=("result",),
         symbolic=_log_softmax_form, vjp=(
         lambda m, g, y, x, axis: g - m.exp(y) * m.sum(g, axis=axis, keepdims=True),),
-        jvp=lambda m, t, y, x, axis: t[0] - m.sum(m.tangent_mul(t[0], m.exp(y)), axis=axis, keepdims=True)),
+        jvp=lambda m, t, y, x, axis: t[0] - m.sum(m.strict_mul(t[0], m.exp(y)), axis=axis, keepdims=True)),
     _op("logsumexp", "x; axis=none, keepdims=false", "log(sum(exp(x))), without overflow.",
         compute=_logsumexp, rows=over_axes, saves=("x",),
         symbolic=_logsumexp_form, note="derivative 0 where all elements are -inf",

@@ -22,7 +22,7 @@ Three kinds of entry:
   without a rule (indices, conditions), so that it takes tangents as it takes values. `multilinear`: it is linear in each
   operand. `jvp`: one function, `(m, t, y, *operands, **options) -> tangent`, where `t` lists the operands' tangents, None
   for an operand without one; an op of several results returns a list. It reads no more values than `vjp` (see `saves`), has
-  the same conventions at kinks, and its products are strict: 0 where the tangent or the partial is (`m.tangent_mul`).
+  the same conventions at kinks, and its products are strict: 0 where the tangent or the partial is (`m.strict_mul`).
 - any of these: `symbolic`, its SymPy counterpart, `(s, *operands, **options) -> form`, where `s` has SymPy's functions, for
   arrays of forms too. Where it is None, the formula of `forward` is read, SymPy's function of the entry's name, or, of
   structural ones, `compute` on arrays of forms. What those don't give has no closed form.
@@ -70,14 +70,16 @@ class OpError(Exception):
 class Signature:
     """`"x, y=1; axis=none"`: operands (arrays, differentiable) before the `;`, options (static) after it.
 
-    Options that come before the operands stand before a `:` (`"subscripts: *arrays"`). `*xs` is a variadic operand (any
-    number of arrays, or one list of them); a last option `*shape` takes one list or any number of values; options
-    after a bare `*` are by keyword only. Defaults are numbers, `inf`, `none`, `true`, `false` or quoted strings.
+    Options that come before the operands stand before a `:` (`"subscripts: *arrays"`), operands that come after the options
+    after a second `;`. `*xs` is a variadic operand (any number of arrays, or one list of them); a last option `*shape`
+    takes one list or any number of values; options after a bare `*` are by keyword only. Defaults are numbers, `inf`,
+    `none`, `true`, `false` or quoted strings.
     """
 
     def __init__(self, text: str, hint: str = "") -> None:
         leading, _, rest = text.rpartition(":")
-        operands, _, options = rest.partition(";")
+        operands, _, rest = rest.partition(";")
+        options, _, last = rest.partition(";")
         self.text = ", ".join(p.strip() for p in text.replace(";", ",").replace(":", ",").split(",") if p.strip())
         self.hint = hint
         self.leading = [_parameter(p.strip()) for p in leading.split(",") if p.strip()]
@@ -90,6 +92,8 @@ class Signature:
                 self.variadic = part[1:]
             else:
                 self.operands.append(_parameter(part))
+        self._last = len(self.operands)  # where the operands begin that come after the options
+        self.operands += [_parameter(p.strip()) for p in last.split(",") if p.strip()]
         keyword_only = False
         for part in filter(None, (p.strip() for p in options.split(","))):
             if part == "*":
@@ -101,7 +105,8 @@ class Signature:
 
     @property
     def parameters(self) -> list[Parameter]:
-        return [*self.leading, *self.operands, *self.options[len(self.leading) :]]
+        options = self.options[len(self.leading) :]
+        return [*self.leading, *self.operands[: self._last], *options, *self.operands[self._last :]]
 
     def bind(
         self, name: str, positional: int, keywords: Sequence[str]
@@ -182,6 +187,8 @@ class Op:
     infix      the operator's sign, if it is one
     internal   not callable by name; exists because derivatives need it
     domain     per operand, the open interval where the function is smooth and tests sample it; () is everywhere
+    ulps       of an elementwise op: how far a value, a first and a second derivative may be off, in units in the last place of
+               the result; or of an operand, where that moves the result more
     note       the convention at kinks and edges, in words
     hint       what to write instead, for calls with too many arguments
     """
@@ -220,6 +227,7 @@ class Op:
         False  # whether the partials hold for real operands only, so that a complex one has no gradient (kernels: no value)
     )
     domain: tuple[tuple[float, float], ...] = ()
+    ulps: tuple[int, int, int] = (4, 8, 16)
     note: str = ""
     hint: str = ""
     aliases: tuple[str, ...] = field(default=())  # NumPy's other spellings, named in did-you-mean messages, not callable
@@ -243,6 +251,18 @@ class Op:
         """Whether forward mode has no way through: no rule of its own, though there may be one back."""
         forwards = self.elementwise or self.engine or self.linear or self.multilinear or self.jvp is not None
         return self.differentiable and not forwards
+
+    @cached_property
+    def narrows(self) -> bool:
+        """Whether what it makes of ints are floats of the run's width."""
+        return self.integers == "float" and self.category != "casting"
+
+    @cached_property
+    def counts_bools(self) -> bool:
+        """Whether bools are 0 and 1 to it: in arithmetic, but not where elements are compared, chosen or moved."""
+        if self.elementwise:
+            return self.integers != "bool"
+        return self.category in ("linear algebra", "signal") or self.name == "scatter_add"
 
     def moves_with(self, k: int) -> bool:
         """Whether a structural op has a derivative by operand `k`: by indices and conditions there is none."""

@@ -1,4 +1,4 @@
-"""Borders around arrays: made of a value, or of the elements themselves."""
+"""Borders around arrays: of one value, or of the elements themselves, repeated or mirrored."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .op import Op, OpError
-from .rules import Shape, wholes
+from .rules import Shape, one_of, wholes
 
 
 def _pad_widths(shape: Shape, width: Any) -> list[tuple[int, int]]:
@@ -37,24 +37,31 @@ def _pad_sources(n: int, before: int, after: int, mode: str) -> list[int]:
     return [_PAD_MODES[mode](i, n) for i in range(-before, n + after)]
 
 
-def _pad(xp: Any, x: Any, width: Any, mode: Any, value: Any) -> Any:
+def _pad(xp: Any, x: Any, value: Any, width: Any, mode: Any) -> Any:
     x = xp.asarray(x)
     widths = _pad_widths(x.shape, width)
-    if mode == "constant":
+    if one_of("pad", mode, "mode", ("constant", *_PAD_MODES)) == "constant":
+        if getattr(value, "ndim", 0):
+            raise OpError(f"`pad` needs one number for `value`, not an array of shape {value.shape}")
+        value = value.item() if hasattr(value, "item") else value
+        x = x if type(value) is int else x.astype(xp.result_type(x, value))
         return xp.pad(x, widths, constant_values=value) if widths else x
-    if mode not in _PAD_MODES:
-        raise OpError(f"`pad` has no mode {mode!r}", 'modes are "constant", ' + ", ".join(f'"{name}"' for name in _PAD_MODES))
     for axis, (before, after) in enumerate(widths):
         if before or after:
             x = xp.take(x, xp.asarray(_pad_sources(x.shape[axis], before, after, mode)), axis=axis)
     return x
 
 
-def _pad_back(m: Any, g: Any, y: Any, x: Any, width: Any, mode: Any, value: Any) -> Any:
+def _inside(shape: Shape, widths: list[tuple[int, int]]) -> tuple[slice, ...]:
+    """Where in the padded array the elements stand."""
+    return tuple(slice(before, before + n) for (before, _), n in zip(widths, shape, strict=True))
+
+
+def _pad_back(m: Any, g: Any, y: Any, x: Any, value: Any, width: Any, mode: Any) -> Any:
     shape = tuple(x.shape)
     widths = _pad_widths(shape, width)
     if mode == "constant":
-        return m.getitem(g, index=tuple(slice(a, a + n) for (a, _), n in zip(widths, shape, strict=True)))
+        return m.getitem(g, index=_inside(shape, widths))
     for axis, (before, after) in enumerate(widths):
         if before or after:
             whole_shape = (*g.shape[:axis], shape[axis], *g.shape[axis + 1 :])
@@ -62,17 +69,25 @@ def _pad_back(m: Any, g: Any, y: Any, x: Any, width: Any, mode: Any, value: Any)
     return g
 
 
+def _pad_back_value(m: Any, g: Any, y: Any, x: Any, value: Any, width: Any, mode: Any) -> Any:
+    if mode != "constant" or not x.ndim:
+        return m.zeros_like(value)
+    return m.sum(m.setitem(g, 0.0, index=_inside(tuple(x.shape), _pad_widths(tuple(x.shape), width))))
+
+
 def _pad_rows(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
-    (x,) = operands
-    return compute(x, **{**options, "width": [*_pad_widths(x.shape[:-1], options["width"]), (0, 0)]})
+    x, value = operands
+    if not laned[0] or laned[1]:
+        return NotImplemented
+    return compute(x, value, **{**options, "width": [*_pad_widths(x.shape[:-1], options["width"]), (0, 0)]})
 
 
-def _pad_shape(shape: Shape, width: Any, mode: Any, value: Any) -> Shape:
+def _pad_shape(shape: Shape, value: Shape, width: Any, mode: Any) -> Shape:
     return tuple(a + n + b for (a, b), n in zip(_pad_widths(shape, width), shape, strict=True))
 
 
 OPS = [
-    Op("pad", 'x; width, mode="constant", value=0', "x with a border; modes are constant, edge, reflect, symmetric, wrap.",
-       category="shape", compute=_pad, rows=_pad_rows, result_shape=_pad_shape, vjp=(_pad_back,),
-       jvp=lambda m, t, y, x, width, mode, value: m.pad(t[0], width=width, mode=mode, value=0)),
+    Op("pad", 'x; width, mode="constant"; value=0', "x with a border; modes are constant, edge, reflect, symmetric, wrap.",
+        category="shape", linear=True,
+        compute=_pad, rows=_pad_rows, result_shape=_pad_shape, vjp=(_pad_back, _pad_back_value)),
 ]  # fmt: skip

@@ -106,7 +106,8 @@ def _scatter_add(xp: Any, x: Any, indices: Any, values: Any) -> Any:
     target = (*indices.shape, *x.shape[1:])
     if values.ndim > len(target) or any(a not in (1, b) for a, b in zip(values.shape[::-1], target[::-1], strict=False)):
         raise OpError(f"`scatter_add` adds values of shape {target} here, not {values.shape}")
-    total = xp.array(x, dtype=xp.result_type(x, values))
+    like = values.dtype if values.ndim else {"b": False, "i": 0, "f": 0.0, "c": 0j}[values.dtype.kind]  # numbers adapt
+    total = xp.array(x, dtype=xp.result_type(x.dtype, like))
     xp.add.at(total, indices, values)
     return total
 

@@ -5,19 +5,35 @@ from __future__ import annotations
 from typing import Any
 
 from .op import Op, OpError
-from .rules import Shape, sizes, whole
+from .rules import Shape, broadcast_shape, sizes, whole
 
 
 def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
     return Op(name, params, summary, category="random", differentiable=False, **facts)
 
 
+def _numbers(xp: Any, name: str, value: Any, what: str, shape: Shape) -> Any:
+    """A parameter of a distribution: a number, or one for each that is drawn."""
+    found = xp.asarray(value) if isinstance(value, (bool, int, float, list)) or hasattr(value, "dtype") else None
+    if found is None or found.dtype.kind not in "biuf":
+        raise OpError(f"`{name}` needs numbers for `{what}`, not {value!r}")
+    if broadcast_shape(name, found.shape, shape) != shape:
+        raise OpError(f"`{name}` draws an array of shape {shape}, and `{what}` has shape {found.shape}")
+    return found
+
+
 def _normal(xp: Any, shape: Any, mean: Any, std: Any, dtype: str, generator: Any) -> Any:
-    return xp.asarray(mean + std * generator.standard_normal(sizes("normal", shape)), dtype=dtype)
+    size = sizes("normal", shape)
+    mean, std = _numbers(xp, "normal", mean, "mean", size), _numbers(xp, "normal", std, "std", size)
+    if bool(xp.any(std < 0)):
+        raise OpError(f"`normal` needs a standard deviation that isn't negative, not {xp.min(std)}")
+    return xp.asarray(mean + std * xp.asarray(generator.standard_normal(size)), dtype=dtype)
 
 
 def _uniform(xp: Any, shape: Any, low: Any, high: Any, dtype: str, generator: Any) -> Any:
-    return xp.asarray(low + (high - low) * generator.random(sizes("uniform", shape)), dtype=dtype)
+    size = sizes("uniform", shape)
+    low, high = _numbers(xp, "uniform", low, "low", size), _numbers(xp, "uniform", high, "high", size)
+    return xp.asarray(low + (high - low) * xp.asarray(generator.random(size)), dtype=dtype)
 
 
 def _randint(xp: Any, low: Any, high: Any, shape: Any, dtype: str, generator: Any) -> Any:
@@ -32,21 +48,28 @@ def _randint_shape(low: Any, high: Any, shape: Any) -> Shape:
 
 
 def _permutation(xp: Any, x: Any, dtype: str, generator: Any) -> Any:
-    if isinstance(x, int):
+    if isinstance(x, int) and not isinstance(x, bool):
         return xp.asarray(generator.permutation(*sizes("permutation", x)), dtype="int64")
-    x = xp.asarray(x)
-    if not x.ndim:
-        raise OpError(f"`permutation` needs an int or an array, not {x}")
+    x = xp.asarray(x) if isinstance(x, list) else x
+    if not getattr(x, "ndim", 0):
+        raise OpError(f"`permutation` needs an int or an array, not {x!r}")
     return x[xp.asarray(generator.permutation(x.shape[0]))]
+
+
+def _permutation_shape(x: Any) -> Shape:
+    return sizes("permutation", x) if isinstance(x, int) else tuple(getattr(x, "shape", ()))
 
 
 OPS = [
     _op("normal", "; shape, mean=0.0, std=1.0", "Normally distributed numbers.", compute=_normal,
-        aliases=("randn", "standard_normal"), result_shape=lambda shape, mean, std: sizes("normal", shape)),
+        aliases=("randn", "standard_normal"), result_shape=lambda shape, mean, std: sizes("normal", shape),
+        note="no derivative: `mean + std * normal(shape)` has one"),
     _op("uniform", "; shape, low=0.0, high=1.0", "Numbers spread evenly from low up to high.", compute=_uniform,
-        aliases=("rand", "random"), result_shape=lambda shape, low, high: sizes("uniform", shape)),
+        aliases=("rand", "random"), result_shape=lambda shape, low, high: sizes("uniform", shape),
+        note="no derivative: `low + (high - low) * uniform(shape)` has one"),
     _op("randint", "; low, high, shape=none", "Ints from low up to, not including, high.", compute=_randint,
         aliases=("integers",), result_shape=_randint_shape),
     _op("permutation", "; x", "The ints below x, or the rows of x, in random order.", compute=_permutation,
-        aliases=("shuffle",), result_shape=lambda x: sizes("permutation", x) if isinstance(x, int) else tuple(x.shape)),
+        aliases=("shuffle",), result_shape=_permutation_shape,
+        note="no derivative: `x[permutation(len(x))]` has one"),
 ]  # fmt: skip

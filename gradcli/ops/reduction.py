@@ -11,7 +11,7 @@ from typing import Any
 from .op import Op, OpError
 from .rows import along_axis, on_axes, over_axes
 from .rows_linalg import batched
-from .rules import Shape, all_axes, by_slope, conj, inverse, kept_shape, one_axis, ratio, real_as, reshaped, spread
+from .rules import Shape, all_axes, by_slope, conj, inverse, kept_shape, number, one_axis, ratio, real_as, reshaped, spread
 
 _OVER = "x; axis=none, keepdims=false"
 
@@ -35,12 +35,14 @@ def _along(name: str) -> Any:
 
 
 def _mean(xp: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+    x = _floats(xp, x)
+    total = x.sum(axis=_axis(axis, x), keepdims=bool(keepdims))  # as the method does, which thinks longer, and warns
+    return total / _count(x.shape, axis)
+
+
+def _floats(xp: Any, x: Any) -> Any:
     x = xp.asarray(x)
-    axes = _axis(axis, x)
-    if not x.size or x.dtype.kind not in "fc":
-        return x.mean(axis=axes, keepdims=bool(keepdims))
-    total = x.sum(axis=axes, keepdims=bool(keepdims))  # which the method does too, after longer thought
-    return total / (x.size // max(total.size, 1))
+    return x if x.dtype.kind in "fc" else x.astype("float64")
 
 
 def _verify_some(name: str, shape: Shape, axis: Any) -> None:
@@ -62,8 +64,14 @@ def _count(shape: Shape, axis: Any) -> int:
 
 def _moment(name: str) -> Any:
     def compute(xp: Any, x: Any, axis: Any, ddof: Any, keepdims: bool) -> Any:
-        x = xp.asarray(x)
-        return getattr(xp, name)(x, axis=_axis(axis, x), ddof=ddof, keepdims=bool(keepdims))
+        x, freedom = _floats(xp, x), max(_count(xp.shape(x), axis) - number(name, ddof, "ddof"), 0)
+        axes = all_axes(axis, x.shape)
+        # From the first element, so that the deviations of a constant are 0, not what is left of rounding.
+        x = x - x[tuple(slice(0, 1) if k in axes else slice(None) for k in range(x.ndim))] if x.size else x
+        x = x - _mean(xp, x, axis, keepdims=True)
+        squares = x * x if x.dtype.kind == "f" else (x * xp.conj(x)).real
+        variance = squares.sum(axis=axes, keepdims=bool(keepdims)) / freedom
+        return xp.sqrt(variance) if name == "std" else variance
 
     return compute
 
@@ -207,7 +215,7 @@ def _cumprod_back(m: Any, g: Any, y: Any, x: Any, axis: Any) -> Any:
 def _cumprod_forward(m: Any, t: Any, y: Any, x: Any, axis: Any) -> Any:
     """The tangent of y_i = x_i y_{i-1} is t_i y_{i-1} and x_i times the one before it."""
     lines = _lines(m, x, axis)
-    along = m.recurrence(lines, m.tangent_mul(_lines(m, t[0], axis), _products_before(m, lines)))
+    along = m.recurrence(lines, m.strict_mul(_lines(m, t[0], axis), _products_before(m, lines)))
     return along if not x.ndim or axis is None else m.moveaxis(along, source=-1, destination=axis)
 
 
@@ -243,7 +251,7 @@ def _recurrence_forward(m: Any, t: Any, y: Any, a: Any, b: Any) -> Any:
     by_factor, by_term = t
     if by_factor is None:
         return m.recurrence(a, by_term)
-    terms = m.tangent_mul(by_factor, m.shift(y, by=1, fill=0.0))
+    terms = m.strict_mul(by_factor, m.shift(y, by=1, fill=0.0))
     return m.recurrence(a, terms if by_term is None else terms + by_term)
 
 
@@ -309,7 +317,7 @@ def _norm_back(m: Any, g: Any, y: Any, x: Any, ord: Any, axis: Any, keepdims: bo
 
 def _norm_forward(m: Any, t: Any, y: Any, x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     if math.isinf(_order(ord)):
-        lengths = real_as(m, m.tangent_mul(t[0], conj(m, _direction(m, x))), y)
+        lengths = real_as(m, m.strict_mul(t[0], conj(m, _direction(m, x))), y)
         return _extreme_forward(m, [lengths], y, m.abs(x), axis, keepdims)
     return _norm_rules["jvp"](m, t, y, x, ord=ord, axis=axis, keepdims=keepdims)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from .op import OpError
@@ -30,6 +30,26 @@ def wholes(name: str, value: Any, what: str) -> tuple[int, ...]:
     if hasattr(value, "tolist"):
         value = value.tolist()
     return tuple(whole(name, v, what) for v in value) if isinstance(value, (list, tuple)) else (whole(name, value, what),)
+
+
+def number(name: str, value: Any, what: str, kinds: tuple[type, ...] = (int, float)) -> Any:
+    """A parameter that must be one number, a real one unless `kinds` says more; it may be an array of rank 0."""
+    if hasattr(value, "item") and not getattr(value, "ndim", 0):
+        value = value.item()
+    if isinstance(value, kinds) and not isinstance(value, bool):
+        return value
+    raise OpError(f"`{name}` needs a number for `{what}`, not {_seen(value)}")
+
+
+def _seen(value: Any) -> str:
+    return f"an array of shape {value.shape}" if hasattr(value, "shape") else repr(value)
+
+
+def one_of(name: str, value: Any, what: str, choices: Iterable[str]) -> str:
+    """An option that must be one of a few words."""
+    if isinstance(value, str) and value in choices:
+        return value
+    raise OpError(f"`{name}` has no {what} {value!r}", f"{what}s are " + ", ".join(f'"{known}"' for known in choices))
 
 
 def sizes(name: str, shape: Any) -> Shape:
@@ -134,7 +154,7 @@ def by_slope(slope: Callable[..., Any], **fixed: Any) -> dict[str, Any]:
 
     def forward(m: Any, t: Any, y: Any, x: Any, **options: Any) -> Any:
         options |= fixed
-        product = m.tangent_mul(t[0], conj(m, slope(m, y, x, **options)))
+        product = m.strict_mul(t[0], conj(m, slope(m, y, x, **options)))
         return real_as(m, m.sum(product, axis=options["axis"], keepdims=options["keepdims"]), y)
 
     return {"vjp": (back,), "jvp": forward}

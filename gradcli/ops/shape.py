@@ -61,7 +61,10 @@ def _expand_dims(xp: Any, x: Any, axis: Any) -> Any:
 
 def _moveaxis(xp: Any, x: Any, source: Any, destination: Any) -> Any:
     x = xp.asarray(x)
-    return xp.moveaxis(x, all_axes(source, x.shape), all_axes(destination, x.shape))
+    sources, destinations = all_axes(source, x.shape), all_axes(destination, x.shape)
+    if len(sources) != len(destinations):
+        raise OpError(f"`moveaxis` needs one place for each axis, not {list(destinations)} for {list(sources)}")
+    return xp.moveaxis(x, sources, destinations)
 
 
 # ---- joining and cutting ---------------------------------------------------------------------------------------------
@@ -141,7 +144,7 @@ def _split_back(m: Any, g: Any, y: Any, x: Any, sections: Any, axis: Any) -> Any
     return m.concatenate(*parts, axis=k)
 
 
-# ---- repeating and padding -------------------------------------------------------------------------------------------
+# ---- repeating -------------------------------------------------------------------------------------------------------
 
 
 def _tile_reps(shape: Shape, reps: Any) -> tuple[Shape, tuple[int, ...]]:
@@ -161,21 +164,21 @@ def _tile_back(m: Any, g: Any, y: Any, x: Any, reps: Any) -> Any:
     return reshaped(m, m.sum(blocks, axis=list(range(0, 2 * len(shape), 2))) if shape else blocks, x.shape)
 
 
-def _repeats(shape: Shape, repeats: Any, axis: Any) -> list[int]:
-    """For each element of the result along the axis, which element of `x` it is."""
+def _repeats(shape: Shape, repeats: Any, axis: Any) -> tuple[int, ...]:
+    """How often each element along the axis is repeated: one count for all of them, or one for each."""
     n = math.prod(shape) if axis is None else shape[one_axis(axis, shape)]
     counts = wholes("repeat", repeats, "repeats")
     if len(counts) not in (1, n):
         raise OpError(f"`repeat` needs one count or {n}, one an element, not {len(counts)}: the shape is {shape}")
     if any(c < 0 for c in counts):
         raise OpError(f"`repeat` cannot repeat {min(counts)} times")
-    return list(counts) * n if len(counts) == 1 else list(counts)
+    return counts
 
 
 def _repeat(xp: Any, x: Any, repeats: Any, axis: Any) -> Any:
     x = xp.asarray(x)
     counts = _repeats(x.shape, repeats, axis)
-    return xp.repeat(x, counts if len(set(counts)) > 1 else counts[0] if counts else 0, axis=axis)
+    return xp.repeat(x, counts[0] if len(counts) == 1 else list(counts), axis=axis)
 
 
 def _repeat_shape(shape: Shape, repeats: Any, axis: Any) -> Shape:
@@ -190,9 +193,11 @@ def _repeat_shape(shape: Shape, repeats: Any, axis: Any) -> Shape:
 
 def _repeat_back(m: Any, g: Any, y: Any, x: Any, repeats: Any, axis: Any) -> Any:
     counts = _repeats(tuple(x.shape), repeats, axis)
-    shape = (x.size,) if axis is None else tuple(x.shape)
-    sources = [k for k, count in enumerate(counts) for _ in range(count)]
-    return reshaped(m, m.untake(g, sources, axis=0 if axis is None else one_axis(axis, shape), shape=shape), x.shape)
+    shape, k = ((x.size,), 0) if axis is None else (tuple(x.shape), one_axis(axis, tuple(x.shape)))
+    if len(counts) == 1:
+        return reshaped(m, m.sum(m.reshape(g, shape=[*shape[: k + 1], counts[0], *shape[k + 1 :]]), axis=k + 1), x.shape)
+    sources = [place for place, count in enumerate(counts) for _ in range(count)]
+    return reshaped(m, m.untake(g, sources, axis=k, shape=shape), x.shape)
 
 
 def _flip(xp: Any, x: Any, axis: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 from .op import Op, OpError
 from .rows import along_axis, beside, inner_shapes, with_rows
-from .rules import Shape, conj, is_complex, one_axis, whole, wholes
+from .rules import Shape, conj, is_complex, one_axis, one_of, whole, wholes
 
 
 def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
@@ -140,8 +140,7 @@ def _kept(name: str, a: Shape, v: Shape, mode: Any) -> tuple[int, int]:
     """Which elements of the full result a mode keeps: from where, and how many."""
     if len(a) != 1 or len(v) != 1 or not a[0] or not v[0]:
         raise OpError(f"`{name}` needs two vectors with elements: the shapes are {a} and {v}", "for images there is `conv`")
-    if mode not in MODES:
-        raise OpError(f"`{name}` has no mode {mode!r}", "modes are " + ", ".join(f'"{known}"' for known in MODES))
+    one_of(name, mode, "mode", MODES)
     short, long = sorted((a[0], v[0]))
     if mode == "full":
         return 0, short + long - 1
@@ -211,8 +210,7 @@ def _points(name: str, shape: Shape, n: Any, axis: Any, norm: Any) -> int:
     """How many points the transform is of, on the side of time."""
     if not shape:
         raise OpError(f"`{name}` needs an array, not a single number")
-    if norm not in TRANSPOSED:
-        raise OpError(f"`{name}` has no norm {norm!r}", "norms are " + ", ".join(f'"{known}"' for known in TRANSPOSED))
+    one_of(name, norm, "norm", TRANSPOSED)
     given = shape[one_axis(axis, shape)]
     points = whole(name, n, "n") if n is not None else 2 * (given - 1) if name == "irfft" else given
     if points < 1:

@@ -31,7 +31,7 @@ def _bell(m: Any, x: Any, scale: Any) -> Any:
 
 def _logit(m: Any, x: Any) -> Any:
     """Near 1/2 by the logarithm of 1 and a small difference."""
-    return m.where(m.real(x) < 0.25, m.log(x) - m.log1p(-x), m.log1p((x + (x - 1.0)) / (1.0 - x)))
+    return m.where(m.real(x) < 0.25, m.log(x) - m.log1p(-x), m.log1p(2.0 * (x - 0.5) / (1.0 - x)))
 
 
 def _quantile_slope(xp: Any, special: Any, y: Any, p: Any) -> Any:
@@ -61,7 +61,7 @@ OPS = [
         note="derivative inf at 0 and 1", partials=(lambda m, y, p: m.quantile_slope(y, p),)),
     _op("expit", "x", "1 / (1 + exp(-x)), as sigmoid.",
         symbolic=lambda s, x: 1 / (1 + s.exp(-x)), forward=lambda m, x: m.sigmoid(x), partials=(
-        lambda m, y, x: y * m.sigmoid(-x),)),
+        lambda m, y, x: m.square(0.5 * m.sech(0.5 * x)),)),
     _op("logit", "x", "log(x / (1 - x)), the inverse of expit.",
         symbolic=lambda s, x: s.log(x / (1 - x)), forward=_logit, domain=((0.0, 1.0),),
         note="derivative inf at 0 and 1", partials=(lambda m, y, x: 1.0 / x + 1.0 / (1.0 - x),)),

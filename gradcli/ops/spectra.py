@@ -187,10 +187,12 @@ def _svd_forward(m: Any, t: Any, y: Any, x: Any) -> list[Any]:
 OPS = [
     _op("eigh", "x", "A list of the eigenvalues of a Hermitian matrix, ascending, and their vectors, the columns of a matrix.",
         compute=_eigh, rows=batched(2), saves=("x", "result"), vjp=(_eigh_back,), jvp=_eigh_forward,
-        note="of (x + x.T) / 2 (conjugated, for complex ones); the vectors of equal values have no derivative"),
+        note="of (x + x.T) / 2 (conjugated, for complex ones); the derivative of the vectors of equal values is an error "
+             "(forwards nan)"),
     _op("svd", "x", "A list u, s, vt with u @ diag(s) @ vt = x: orthonormal columns and rows, and descending values.",
         compute=_svd, rows=batched(2), saves=("x", "result"), vjp=(_svd_back,), jvp=_svd_forward,
-        note="the vectors of equal values have no derivative, nor have those of 0 unless x is square and real"),
+        note="the derivative of the vectors of equal values is an error (forwards nan), as is that of those of 0 unless x is "
+             "square and real"),
     _op("over_spectrum", "x, s; by, strict", "The elements of x over the differences or sums of the values s.", internal=True,
         compute=_over_spectrum, rows=batched(2, 1, alike=True), saves=("s", "result"), jvp=_over_forward, vjp=(
         lambda m, g, y, x, s, by, strict: m.over_spectrum(g, s, by=by, strict=strict),

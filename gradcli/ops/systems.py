@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -95,7 +96,8 @@ def _system(name: str, solve: Callable[..., Any]) -> Callable[..., Any]:
             return solve(xp, a, xp.broadcast_to(b[:, None], (*shape, 1)), **options)[..., 0]
         if a.ndim == 2 and b.ndim > 2:  # one factorisation for all
             rows = xp.moveaxis(b, -2, 0)
-            return xp.moveaxis(solve(xp, a, rows.reshape(rows.shape[0], -1), **options).reshape(rows.shape), 0, -2)
+            columns = rows.reshape(rows.shape[0], math.prod(rows.shape[1:]))
+            return xp.moveaxis(solve(xp, a, columns, **options).reshape(rows.shape), 0, -2)
         return solve(xp, xp.broadcast_to(a, (*shape[:-2], *a.shape[-2:])), xp.broadcast_to(b, shape), **options)
 
     return compute
@@ -277,19 +279,23 @@ def _lstsq_form(s: Any, a: Any, b: Any) -> Any:
 
 
 OPS = [
-    _op("inv", "x", "The inverse of a matrix.", compute=_inv, rows=batched(2), symbolic=_inverse_form,
-        aliases=("inverse",), saves=("result",), vjp=(_inv_back,),
+    _op("inv", "x", "The inverse of a matrix.",
+        compute=_inv, rows=batched(2), symbolic=_inverse_form, aliases=("inverse",), saves=("result",),
+        note="a singular matrix is an error", vjp=(_inv_back,),
         jvp=lambda m, t, y, x: -m.matmul(m.matmul(y, t[0]), y)),
     _op("solve", "a, b", "The x with a @ x = b; b is a vector, or a matrix for several at once.", saves=("a", "result"),
+        note="a singular matrix is an error",
         compute=_system("solve", _solve), rows=system, symbolic=lambda s, a, b: _inverse_form(s, a) @ b,
         result_shape=_solution_shape("solve"), vjp=(_left_back, _right_back), jvp=_forward),
     _op("solve_triangular", "a, b; lower=false", "The x with a @ x = b, where only the upper (or lower) triangle of a is read.",
+        note="a zero on the diagonal is an error",
         compute=_system("solve_triangular", _solve_triangular), rows=system,
         symbolic=lambda s, a, b, lower: _inverse_form(s, s.xp.tril(a) if lower else s.xp.triu(a)) @ b,
         result_shape=_solution_shape("solve_triangular"),
         saves=("a", "result"), vjp=(_left_back, _right_back), jvp=_forward),
     _op("lstsq", "a, b", "The x with the least norm of a @ x - b, and of several such the least x; b as for `solve`.",
-        note="the derivative needs a matrix of full rank", compute=_lstsq, symbolic=_lstsq_form, **_LEAST_SQUARES),
+        note="of matrices of any rank; the derivative needs full rank, and is an error without it",
+        compute=_lstsq, symbolic=_lstsq_form, **_LEAST_SQUARES),
     _op("lstsq_of_full_rank", "a, b", "lstsq, refused where it has no derivative.", internal=True,
         compute=lambda xp, a, b: _lstsq(xp, a, b, full_rank=True), symbolic=_lstsq_form, **_LEAST_SQUARES),
 ]  # fmt: skip

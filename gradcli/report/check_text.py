@@ -57,7 +57,7 @@ def _table(check: Check, style: Style) -> Iterator[str]:
         first = next((f for f in row.values() if not f.where.startswith(" ")), next(iter(row.values())))
         name = label(output, variable, order) + (first.where if first.where.startswith(("[", ".")) else "") + at
         cells = [_cell(row[m]) if m in row else "" for m in methods]
-        lines.append([name, brief(first.ours), *cells])
+        lines.append([name, brief(first.ours) if variable else "", *cells])
         verdicts.append([row[m].verdict if m in row else "" for m in methods])
     widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
     for line, verdict in zip(lines, verdicts, strict=True):
@@ -73,6 +73,8 @@ def _cell(finding: Finding) -> str:
     mark = _MARKS[finding.verdict]
     if finding.verdict == "skipped":
         return mark
+    if finding.method == "rules":
+        return f"{mark} {finding.theirs:g}"
     if finding.method == "taylor":
         return (
             f"{mark} {finding.theirs:.2f}"

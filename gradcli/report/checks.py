@@ -19,11 +19,14 @@ METHODS = {
     "taylor": "Taylor order",
     "sympy": "SymPy",
     "against": "given",
+    "rules": "rules",
 }
 
 
 def label(output: str, variable: str, order: int = 1) -> str:
-    """`∂f/∂x`, `∂²f/∂x²`."""
+    """`∂f/∂x`, `∂²f/∂x²`; without a variable the name itself."""
+    if not variable:
+        return output
     if order == 2:
         return f"∂²{operand(output)}/∂{operand(variable)}²"
     return f"∂{operand(output)}/∂{operand(variable)}"
@@ -97,6 +100,8 @@ def _problem(check: Check, first: Finding, all_of_it: list[Finding]) -> Diagnost
     said = found(all_of_it)
     if first.method == "against":
         return Diagnostic("E603", f"{what}{at} isn't what was given: {said}", first.span, first.reason)
+    if first.method == "rules":
+        what, said = "a derivative that the program asks for", "an operation's rule isn't its derivative"
     blamed = next((b for b in check.blamed if b.output == first.output), None)
     message = f"{what}{at} is wrong: {said}"
     if blamed is None:

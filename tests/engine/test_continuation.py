@@ -27,7 +27,7 @@ RUN = Run(Settings(), {})
 REFUSED = {
     "cholesky", "qr", "eigh", "svd", "lstsq", "lstsq_of_full_rank", "rfft", "float32", "erfinv", "ndtri", "lgamma", "beta",
     "lbeta", "zeta", "polygamma_difference", "zeta_by_x", "gammainc", "betainc", "gammainc_by_a", "gamma_density",
-    "betainc_by_ab", "beta_density", "i0", "i1", "bessel_i",
+    "betainc_by_ab", "beta_density", "beta_edge_slope", "i0", "i1", "bessel_i",
 }  # fmt: skip
 
 

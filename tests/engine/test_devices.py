@@ -22,8 +22,8 @@ from gradcli.engine.values import List
 from gradcli.ops.op import Op
 from gradcli.ops.tangent import push
 
+from ..ops.exact import REAL, points
 from ..ops.sweeps import Session, weighed
-from ..ops.test_elementwise import REAL, points
 from ..ops.test_structural import CASES, IDS
 from ..ops.test_tangents import CALLS, Call, directions, subsets
 from ..ops.test_tangents import IDS as CALL_IDS
@@ -191,6 +191,10 @@ PROGRAMS = {
     "large ints": "n = [3037000499, 3]; output n * n",
     "float32 elements": "var x = float32([1.0, 2.0]); output x[0] * sum(x)",
     "updates": "var w = [1.0, 2.0]; for i in range(3) { w :-= 0.1*grad(sum(w**2), w); w[0] := 0.5 }; output sum(w**2)",
+    "structure": "var x = ones(20) * 0.3; y = x[1:] * x[:-1]**2; f = sum(y**2); output jacobian(y, x); output hessian(f, x)",
+    "entries": "var x = ones(9); y = take(x, [3, 3, 0]) * x[:3]; j = jacobian(y, x, sparse = true); "
+    "output grad(sum(j.values**2), x)",
+    "batches": "var x = ones([4, 3]); y = x**2 * x[:, :1]; output batch_jacobian(y, x), jacobian(cumsum(x, axis = 1), x)",
     "second order": "var x = [1.0, 2.0]; f = sum(exp(x)*x[0]); output hessian(f, x); output jacobian(x*x, x)",
     "random": "var x = 2.0; v = array([1.0, 2.0]); output x*normal([3]); output permutation(v); output randint(0, 9)",
     "special": "var x = [0.1, 2.0]; output gelu(x) + erf(x)",

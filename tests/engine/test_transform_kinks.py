@@ -45,6 +45,26 @@ KINKS = [  # the function, the point, the first and the second derivative there
     ("where(x > 0, 1 / x, x**2)", 0.0, 0.0, 2.0),
     ("where(x > 0, x * log(x), 0.0)", 0.0, 0.0, 0.0),
     ("sum(where([x, 4.0] > 0, sqrt([x, 4.0]), 0.0))", 0.0, 0.0, 0.0),
+    ("sqrt(0.0 * x)", 1.0, 0.0, 0.0),  # what doesn't move has no part in it, be the slope infinite
+    ("sqrt(x**2)", 0.0, 0.0, 0.0),
+    ("sqrt(maximum(x, 0.0))", -1.0, 0.0, 0.0),
+    ("log(relu(x))", -1.0, 0.0, 0.0),
+    ("exp(-1 / x**2)", 0.0, 0.0, 0.0),
+    ("sum(sqrt([x, 4.0] * [0.0, 1.0]))", 1.0, 0.0, 0.0),
+    ("x * log(x)", 0.0, -INF, INF),
+    ("gammainc(3.0, x)", 0.0, 0.0, 0.0),
+    ("gammainc(2.0, x)", 0.0, 0.0, 1.0),
+    ("gammainc(1.0, x)", 0.0, 1.0, -1.0),
+    ("gammainc(1.5, x)", 0.0, 0.0, INF),
+    ("gammainc(x, 0.0)", 2.5, 0.0, 0.0),
+    ("betainc(3.0, 2.5, x)", 0.0, 0.0, 0.0),
+    ("betainc(2.0, 3.0, x)", 0.0, 0.0, 12.0),
+    ("betainc(1.0, 3.0, x)", 0.0, 3.0, -6.0),
+    ("betainc(1.5, 3.0, x)", 0.0, 0.0, INF),
+    ("betainc(3.0, 2.0, x)", 1.0, 0.0, -12.0),
+    ("betainc(3.0, 1.0, x)", 1.0, 3.0, 6.0),
+    ("betainc(x, 2.0, 0.0)", 2.5, 0.0, 0.0),
+    ("betainc(2.0, x, 1.0)", 2.5, 0.0, 0.0),
 ]
 MODES = {"reverse": "grad(fn(x) = {})(x)", "forward": "jvp(fn(x) = {})(x, 1.0)"}
 

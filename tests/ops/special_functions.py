@@ -129,10 +129,4 @@ DIGITS = {
     "polygamma_difference": 100, "i0": 60, "i1": 60, "bessel_i": 60,
 }  # fmt: skip
 
-# Units in the last place that a value may be off by, where it isn't 18. Beyond what rounding the operands costs anyway.
-VALUE_ULPS = {
-    "zeta": 60, "zeta_by_x": 60, "gammainc": 200, "betainc": 100, "gammainc_by_a": 400, "betainc_by_ab": 400, "lgamma": 64,
-}  # fmt: skip
-SLOPE_ULPS = {"gammainc_by_a": 1000, "betainc_by_ab": 1000}  # the same of partials, where it isn't 180
-
 SLOW = {"betainc", "betainc_by_ab", "beta_density", "zeta", "zeta_by_x"}  # in mpmath

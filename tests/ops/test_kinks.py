@@ -22,6 +22,23 @@ KINKS: list[tuple[str, Callable[..., Any], Any, Any]] = [
     ("abs'(0)", lambda m, x: m.abs(x), 0.0, 0.0),
     ("sign'", lambda m, x: m.sign(x), 1.5, 0.0),
     ("floor'", lambda m, x: m.floor(x), 1.0, 0.0),
+    ("ceil'", lambda m, x: m.ceil(x), 1.0, 0.0),
+    ("trunc'", lambda m, x: m.trunc(x), -1.0, 0.0),
+    ("mod at a multiple", lambda m, x: x % 2.0, 4.0, 1.0),
+    ("fmod at a multiple, by the divisor", lambda m, x: m.fmod(4.0, x), 2.0, -2.0),
+    ("leaky_relu'(0)", lambda m, x: m.leaky_relu(x, 0.25), 0.0, 0.25),
+    ("elu'(0)", lambda m, x: m.elu(x, 0.5), 0.0, 0.5),
+    ("clip at equal bounds", lambda m, x: m.clip(x, 1.0, 1.0), 1.0, 1.0),
+    ("asin'(1)", lambda m, x: m.asin(x), 1.0, INF),
+    ("acos'(-1)", lambda m, x: m.acos(x), -1.0, -INF),
+    ("acosh'(1)", lambda m, x: m.acosh(x), 1.0, INF),
+    ("atanh'(-1)", lambda m, x: m.atanh(x), -1.0, INF),
+    ("log1p'(-1)", lambda m, x: m.log1p(x), -1.0, INF),
+    ("cbrt'(0)", lambda m, x: m.cbrt(x), 0.0, INF),
+    ("max along an axis", lambda m, x: m.max(m.reshape(x, shape=[2, 2]), axis=1), [1.0, 1.0, 2.0, 1.0], [0.5, 0.5, 1.0, 0.0]),
+    ("norm of order inf with ties", lambda m, x: m.norm(x, ord=INF), [2.0, -2.0], [0.5, -0.5]),
+    ("norm of order 3 at the zero vector", lambda m, x: m.norm(x, ord=3), [0.0, 0.0], [0.0, 0.0]),
+    ("norm of order 1 at 0", lambda m, x: m.norm(x, ord=1), [0.0, -2.0], [0.0, -1.0]),
     ("round'", lambda m, x: m.round(x), 0.5, 0.0),
     ("relu'(0)", lambda m, x: m.relu(x), 0.0, 0.0),
     ("maximum at a tie", lambda m, x: m.maximum(x, 2.0), 2.0, 0.5),
@@ -85,26 +102,37 @@ SECOND: list[tuple[str, Callable[..., Any], float, float]] = [
 ]  # fmt: skip
 
 
+def forms(point: Any) -> list[Any]:
+    """The point as a number and as an array, both of either width."""
+    wide = [np.array(point)] if isinstance(point, list) else [point, np.array([point])]
+    narrow = [x.astype("float32") if np.shape(x) else np.float32(x) for x in wide]
+    return wide + [x for x in narrow if np.all(np.abs(x) < 1e30) and np.all((np.abs(x) > 1e-30) | (np.array(point) == 0))]
+
+
+def digits(at: Any) -> float:
+    return 1e-6 if getattr(at, "dtype", None) == np.float32 else 1e-12
+
+
 @pytest.mark.parametrize(("function", "point", "expected"), [k[1:] for k in KINKS], ids=[k[0] for k in KINKS])
 def test_derivative_at_a_kink(function: Callable[..., Any], point: Any, expected: Any) -> None:
-    for at in [np.array(point)] if isinstance(point, list) else [point, np.array([point])]:
+    for at in forms(point):
         for recorded in (False, True):
             session = Session(at)
             y = function(session.m, *session.operands)
             target = session.m.sum(y) if y.shape else y
             got = primal(session.gradients(target, recorded)[0])
-            np.testing.assert_allclose(got, np.broadcast_to(expected, np.shape(at)), rtol=1e-12, atol=0)
+            assert recorded or getattr(got, "dtype", np.float64) == getattr(at, "dtype", np.float64)
+            np.testing.assert_allclose(got, np.broadcast_to(expected, np.shape(at)), rtol=digits(at), atol=0)
 
 
 @pytest.mark.parametrize(("function", "point", "expected"), [k[1:] for k in KINKS], ids=[k[0] for k in KINKS])
 def test_tangent_at_a_kink(function: Callable[..., Any], point: Any, expected: Any) -> None:
-    for at in [np.array(point)] if isinstance(point, list) else [point, np.array([point])]:
+    for at in forms(point):
         session = Session()
         for k, partial in enumerate(np.broadcast_to(expected, np.size(at))):
-            unit = np.eye(np.size(at))[k] if np.shape(at) else 1.0
+            unit = np.eye(np.size(at), dtype=at.dtype)[k] if np.shape(at) else type(at)(1.0)
             along = tangent(function(session.m, session.dual(at, unit)))
-            assert np.shape(along) in ((), (1,))
-            np.testing.assert_allclose(along, np.broadcast_to(partial, np.shape(along)), rtol=1e-12, atol=0)
+            np.testing.assert_allclose(np.sum(along), partial, rtol=digits(at), atol=0)
 
 
 @pytest.mark.parametrize(("function", "point", "expected"), [k[1:] for k in SECOND], ids=[k[0] for k in SECOND])

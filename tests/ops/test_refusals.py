@@ -44,7 +44,7 @@ REFUSALS: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
     ("zeros", (), {"shape": [-1], **MAKING}, "sizes are not negative"),
     ("one_hot", (np.array([0, 3]),), {"classes": 3, **MAKING}, "label 3 is out of range for 3 classes"),
     ("cross_entropy", (A, np.array([0, 3])), {}, "label 3 is out of range for 3 classes"),
-    ("pad", (A,), {"width": 1, "mode": "mirror", "value": 0}, "has no mode 'mirror'"),
+    ("pad", (A, 0), {"width": 1, "mode": "mirror"}, "has no mode 'mirror'"),
     ("conv", (A, A), {"stride": 1, "padding": 0}, "needs images (n, c, h, w) and kernels (o, c, h, w)"),
     ("conv", (IMAGES, IMAGES[:, :2]), {"stride": 1, "padding": 0}, "as many channels in the kernels: 2 there, 3 in the images"),
     ("conv", (IMAGES, np.ones((1, 3, 6, 2))), {"stride": 1, "padding": 0}, "kernels of (6, 2) don't fit into images of (4, 4)"),

@@ -14,8 +14,8 @@ from gradcli.ops import OPS
 from gradcli.ops.op import Op
 
 from ..engine.programs import failure, value
+from .exact import counterpart, points
 from .special_functions import MP
-from .test_elementwise import counterpart, points
 
 SPECIAL = [op for op in OPS.values() if op.category == "special" and op.name != "quantile_slope"]
 
@@ -148,3 +148,23 @@ def test_real_functions_refuse_complex_numbers(call: str) -> None:
     diagnostic = failure(f"z = 1.5 + 2j; y = {call}")
     assert diagnostic.code == "E301"
     assert f"`{call.partition('(')[0]}` isn't defined for" in diagnostic.message
+
+
+@pytest.mark.parametrize(
+    ("call", "a", "x", "expected"),
+    [
+        ("gammainc(a, x)", 2.5, 0.0, 0.0),
+        ("gammainc(a, x)", 1.0, 0.0, -math.inf),
+        ("betainc(a, 2.0, x)", 2.5, 0.0, 0.0),
+        ("betainc(a, 2.0, x)", 2.5, 1.0, 0.0),
+        ("betainc(3.0, a, x)", 2.5, 1.0, 0.0),
+        ("betainc(1.0, a, x)", 2.5, 0.0, 1.0),  # the density at 0 is b
+    ],
+)
+def test_the_mixed_derivative_at_an_edge(call: str, a: float, x: float, expected: float) -> None:
+    for program in (
+        f"grad(fn(a) = grad(fn(x) = {call})({x}))({a})",
+        f"grad(fn(x) = grad(fn(a) = {call})({a}))({x})",
+        f"jvp(fn(a) = jvp(fn(x) = {call})({x}, 1.0))({a}, 1.0)",
+    ):
+        assert value(f"y = {program}") == pytest.approx(expected, rel=1e-14, abs=0.0)

@@ -103,7 +103,8 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
     "repeat": [(lambda m, x: m.repeat(x * x, repeats=2), A), (lambda m, x: m.repeat(x * x, repeats=[1, 0, 3], axis=1), A)],
     "pad": [
         (lambda m, x: m.pad(x * x, width=2), A),
-        (lambda m, x: m.pad(x * x, width=[[1, 0], [2, 1]], value=3.0), A),
+        (lambda m, x: m.pad(x * x, 3.0, width=[[1, 0], [2, 1]]), A),
+        (lambda m, x, v: m.pad(x * x, v * v, width=[1, 2]), A, 1.5),
         *[
             (lambda m, x, mode=mode: m.pad(x * x, width=[2, 1], mode=mode), B)
             for mode in ("edge", "wrap", "symmetric", "reflect")
@@ -269,6 +270,7 @@ CASES: dict[str, list[tuple[Any, ...]]] = {
     ],
     "twice_inside": [(lambda m, x, n=n: m.twice_inside(x * x, n=n, axis=1), T) for n in (4, 5)],
     "interp": [(lambda m, x, p, f: m.interp(x, p, f), x, KNOTS, W) for x in (V, A, 0.25, np.array([-3.0, 0.5, 2.0]))],
+    "linspace": [(lambda m, a, b, n=n: m.linspace(a * a, b, num=n), 1.5, -0.5) for n in (1, 4)],
     "full": [(lambda m, x: m.full(x * x, shape=[2, 3]), 1.5)],
     "cast": [(lambda m, x: m.cast(x * x, dtype="float64"), A)],
     "float64": [(lambda m, x: m.float64(x * x), A)],

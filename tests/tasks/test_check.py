@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
 
 from gradcli.diagnostics import Source
 from gradcli.tasks.check.checking import check, check_file
 from gradcli.tasks.check.results import METHODS, Check, CheckOptions, Finding
 from gradcli.tasks.evaluation import Options
 from gradcli.tasks.programs import parse_program
+
+from ..engine.random_programs import RELAXED, Program, points, programs
 
 SAMPLES = sorted((Path(__file__).parent.parent.parent / "samples").rglob("*.tg"))
 NOTHING = {"nested_particle"}  # to differentiate: it takes long, and test_samples.py runs it
@@ -126,7 +129,7 @@ def test_a_right_rule_behind_a_search_is_proven_by_the_program_alone() -> None:
     sample = next(path for path in SAMPLES if path.stem == "implicit_rule")
     found = check_file(str(sample), None, {}, CheckOptions(methods=QUICK))
     said = {f.method: f.verdict for f in found.findings}
-    assert said == {"forward": "skipped", "complex": "skipped", "differences": "agree", "taylor": "agree"}
+    assert said == {"forward": "skipped", "complex": "skipped", "differences": "agree", "taylor": "agree", "rules": "agree"}
 
 
 @pytest.mark.parametrize(
@@ -141,6 +144,36 @@ def test_gradients_that_are_none_on_purpose(text: str, reason: str) -> None:
     assert set(verdicts(found).values()) == {"skipped"}
     assert all(reason in f.reason for f in found.findings)
     assert found.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "asks",
+    [
+        "dy = grad(square(sin(x)), x)",
+        "tape t { y = square(sin(x)) }; dy = t.gradient(y, x)",
+        "dy = grad(fn(a) = square(sin(a)))(x)",
+        "record { y = square(x) }; backward(y); dy = x.grad",
+    ],
+)
+def test_derivatives_that_the_program_asks_for_rest_on_tested_rules(asks: str) -> None:
+    begin = "var x = 1.5\n" + ("attach_grad(x)\n" if "record" in asks else "")
+    found = run(f"{WRONG}{begin}{asks}\noutput dy")
+    rules = [f for f in found.findings if f.method == "rules"]
+    assert [f.verdict for f in rules] == ["disagree"]
+    assert [b.operation for b in found.blamed] == ["square"]
+    right = run(f"fn square(x) = x**2\n{begin}{asks}\noutput dy")
+    assert [f.verdict for f in right.findings if f.method == "rules"] == ["agree"]
+
+
+def test_digits_that_can_be_trusted() -> None:
+    found = run("var x = 1.3; a = x * 1e10; b = x * (1e10 + 1.0); y = b - a")
+    assert finding(found, "complex").reason == "ill-conditioned: about 6 digits can be trusted"
+    assert "disagree" not in verdicts(found).values()
+
+
+def test_eigenvectors_that_turn_are_no_wrong_rule() -> None:
+    text = "var x = 0.3; a = [[3.0, -2.0, x], [-2.0, 3.5, -1.5], [x, -1.5, 2.5]]; values, vectors = eigh(a); y = sum(vectors**3)"
+    assert run(text).blamed == []
 
 
 def test_forward_mode_alone_proves_nothing() -> None:
@@ -285,3 +318,12 @@ def test_no_false_alarm_on_a_sample(path: Path) -> None:
     assert [(f.output, f.variable, f.method, f.reason) for f in found.findings if f.verdict == "disagree"] == []
     assert found.exit_code == 0
     assert all(f.reason for f in found.findings if f.verdict in ("inconclusive", "skipped"))
+
+
+@settings(RELAXED, max_examples=40)
+@given(programs(), points)
+def test_no_false_alarm_on_random_programs(program: Program, point: tuple[float, Any]) -> None:
+    x, v = point
+    node = parse_program(Source("<test>", f"{program.source}output y\n"))
+    found = check(node, {"x": float(x), "v": [float(e) for e in v]}, CheckOptions(methods=QUICK))
+    assert {f.verdict for f in found.findings} <= {"agree"}

@@ -8,7 +8,7 @@ is analytic, else by finite differences.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ...diagnostics import GradcliError
@@ -27,6 +27,7 @@ from .results import Blame
 
 TINY_STEP = 1e-30
 FLAT = ("round", "floor", "ceil", "trunc", "sign", "floordiv")
+MANY_PLACES = 300  # of operations
 WRONG = 1e-5  # relative: far above rounding, far below a rule that is wrong
 
 
@@ -39,23 +40,47 @@ class Doubt(NamedTuple):
     theirs: float
     operand: int
     surrogate: str = ""
+    is_cut: bool = False
 
 
-def wrong_steps(history: History) -> list[Doubt]:
-    """The steps whose rule is wrong at their operands, in execution order; of a place in the program the first."""
+class Tested(NamedTuple):
+    """At how many places operations were tested in the derivatives that a program asks for, and those whose rule is wrong."""
+
+    places: int
+    doubts: list[Doubt]
+
+
+def asked_for(run: Run, sweeps: Sequence[tuple[list[Traced], set[int]]]) -> Tested:
+    """The rules of the operations that these sweeps of the program itself went through, each place once: an output that is a
+    gradient has none unasked, and what it rests on is tested so."""
+    doubts: list[Doubt] = []
+    seen: dict[Any, int] = {}
+    for targets, wanted in sweeps:
+        if len(seen) < MANY_PLACES:
+            doubts += wrong_steps(History(run, targets, wanted), seen)
+    # The body of a function need not say what its rule is of, where it cuts what it does off.
+    return Tested(len(seen), [d for d in doubts if not d.surrogate and not d.is_cut])
+
+
+def wrong_steps(history: History, seen: dict[Any, int] | None = None) -> list[Doubt]:
+    """The steps whose rule is wrong at their operands, in execution order; of a place in the program the first. With `seen`
+    only those places are tested that it doesn't have, and it gets them."""
     found: list[Doubt] = []
-    seen: set[Any] = set()
+    once = seen is not None
+    seen = {} if seen is None else seen
     called = {step.number for step in history.own_rules}
     for step in sorted([*history.own_rules, *(s for s in history.steps if s.number not in called)], key=lambda s: s.number):
-        if step.site.span in seen:
+        if step.site in seen:
             continue
+        if once:
+            seen[step.site] = 1
         try:
             doubt = _test_call(history, step) if step.body is not None else _test(history.run, step)
         except GradcliError:
             continue  # what can't be evaluated again can't be told
         if doubt is not None:
             found.append(doubt)
-            seen.add(step.site.span)
+            seen[step.site] = 1
     return found
 
 
@@ -91,7 +116,7 @@ def _test(run: Run, step: Step) -> Doubt | None:
             return _weighed(compute(run, step, _moved(operands, k, h * t), real), g)
 
         theirs, error = _slope(moved, operands[k], real)
-        if _differ(ours, theirs, error) and _is_smooth(moved, operands[k]):
+        if _differ(ours, theirs, error) and _is_smooth(moved, operands[k], ours):
             return Doubt(step, ours, theirs, k)
     return None
 
@@ -173,11 +198,12 @@ def _samples(function: Callable[[Any], Any], at: Any) -> Samples:
     return Samples(beside, beside(0.0), 0.05 * (largest or 1.0), 2.0**-52)
 
 
-def _is_smooth(function: Callable[[Any], Any], at: Any) -> bool:
-    """Whether the slopes to both sides are the same, so that there is one to be wrong about."""
+def _is_smooth(function: Callable[[Any], Any], at: Any, ours: float) -> bool:
+    """Whether the slopes to both sides settle, and are the same, so that there is one for `ours` to be wrong about. They
+    aren't at a kink, nor where the function jumps, as eigenvectors do that turn their sign."""
     left, right = one_sided(_samples(function, at))
-    apart = abs(left.value - right.value)
-    return apart <= 1e-3 * max(abs(left.value), abs(right.value)) + 10 * (left.error + right.error)
+    scale = max(abs(left.value), abs(right.value), abs(ours))
+    return abs(left.value - right.value) <= 1e-3 * scale and max(left.error, right.error) <= 1e-2 * scale
 
 
 def _differ(ours: float, theirs: float, error: float) -> bool:
@@ -224,4 +250,4 @@ def _test_call(history: History, step: Step) -> Doubt | None:
         surrogate = f"the rule of `{name}` isn't linear in what comes back, so it is no derivative"
     elif theirs == 0.0 and (not inner.steps or any(s.site.op.name in FLAT for s in inner.steps)):
         surrogate = f"`{name}` is flat wherever it is smooth, and its rule says otherwise on purpose"
-    return Doubt(step, ours, theirs, 0, surrogate)
+    return Doubt(step, ours, theirs, 0, surrogate, inner.cut is not None)

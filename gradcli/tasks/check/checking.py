@@ -15,15 +15,16 @@ from ..evaluate import verify_inputs
 from ..evaluation import Options
 from ..programs import parse_program, read_source
 from . import against, second
-from .blame import blame, wrong_steps
+from .blame import asked_for, blame, wrong_steps
 from .domains import random_points
 from .kinks import kinks
 from .path import Conditions
 from .point import Case, Point, Program, quiet
-from .results import AGREE, DISAGREE, INCONCLUSIVE, SKIPPED, Check, CheckOptions, Finding
+from .results import AGREE, DISAGREE, INCONCLUSIVE, RULES, SKIPPED, Check, CheckOptions, Finding
 from .verdicts import Judge
 
 FILES_A_PROCESS = 4
+LONG_RUN = 0.1  # seconds
 
 
 def check_all(
@@ -68,6 +69,8 @@ def check(node: program.Program, inputs: Mapping[str, Any], options: CheckOption
         found.expectations = point.run.expectations
         for case in point.cases:
             _check_case(case, options, found, 0)
+        if not compiled.asks_for_nothing and (point.cases or point.seconds < LONG_RUN):
+            _check_asked(point, found)
         if options.points:
             _check_points(point, options, found)
         if options.against is not None:
@@ -84,6 +87,21 @@ def check(node: program.Program, inputs: Mapping[str, Any], options: CheckOption
             raise
         found.diagnostics += error.diagnostics
     return found
+
+
+def _check_asked(point: Point, found: Check) -> None:
+    """The rules behind the derivatives that the program itself asks for, each at its actual operands."""
+    with quiet():
+        run, _ = point.kept
+        places, doubts = asked_for(run, point.sweeps)
+    if not places:
+        return
+    blamed = [blame(RULES, doubt) for doubt in doubts[:1]]
+    verdict = DISAGREE if blamed else AGREE
+    finding = Finding(RULES, "", "rules", verdict, theirs=float(places))
+    finding.span = blamed[0].span if blamed else None
+    found.findings.append(finding)
+    found.blamed += blamed
 
 
 def _check_points(declared: Point, options: CheckOptions, found: Check) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
@@ -17,6 +18,7 @@ from ...engine.history import History, ValueTrace
 from ...engine.levels import perturb
 from ...engine.modules import named_variables
 from ...engine.run import Run
+from ...engine.tape import Traced
 from ...engine.values import leaves, read
 from ...lang import program
 from ..evaluate import Answer, prepare
@@ -70,20 +72,24 @@ class Point:
 
     def __init__(self, program: Program, inputs: Mapping[str, Any]) -> None:
         self.program, self.inputs = program, inputs
+        started = time.process_time()
         self.run = Run(program.options.settings, inputs)
         self.frame = execute(program.compiled, self.run)
         self.answer = program.answer(self.run, self.frame)
+        self.seconds = time.process_time() - started
         self.eps = 2.0**-52 if program.options.dtype == "float64" else 2.0**-23
         self.forms: Any = None  # closed forms, or why there are none
+        self.sweeps: list[tuple[list[Traced], set[int]]] = []  # of the program itself, as `kept` ran it
         self.cases = [Case(self, name) for name in self.answer.targets]
 
     @cached_property
     def kept(self) -> tuple[Run, Answer]:
         """The run whose trace kept every value."""
         run = Run(self.program.options.settings, self.inputs, keeps_all=True)
-        run.trace = ValueTrace()
+        trace = run.trace = ValueTrace()
         run.bodies = 1  # functions with a rule of their own keep what their bodies gave
         frame = execute(self.program.keeping, run)
+        self.sweeps = trace.sweeps.copy()
         return run, self.program.answer(run, frame, self.answer.targets)
 
     @property

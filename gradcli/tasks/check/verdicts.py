@@ -34,6 +34,8 @@ FIRST_STEP = 0.05
 class Judge:
     """The methods on one output and one direction; what they share is computed once."""
 
+    order = 1
+
     def __init__(self, case: Case, direction: Direction, options: CheckOptions) -> None:
         self.case, self.direction, self.options = case, direction, options
         self.ours, self.size = case.along(direction)
@@ -82,8 +84,8 @@ class Judge:
             found.reason = f"the noise floor: its error is about {estimate.error:.1g}"
         elif gap > tolerance:
             found.verdict, found.reason = DISAGREE, ""
-        elif estimate.error > ILL * max(abs(estimate.value), abs(self.ours)) and found.method in EXACT:
-            digits = -math.log10(estimate.error / max(abs(estimate.value), abs(self.ours)))
+        elif self.order == 1 and found.method in EXACT and estimate.error > ILL * abs(self.ours) > 0:
+            digits = -math.log10(estimate.error / abs(self.ours))
             found.reason = f"ill-conditioned: about {max(round(digits), 0)} digits can be trusted"
 
     def floor(self, scale: float) -> float:
