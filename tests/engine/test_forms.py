@@ -28,7 +28,7 @@ def read(text: str, order: int = 1, **options: Any) -> ClosedForms:
 
 ELEMENTWISE = [op for op in OPS.values() if op.elementwise and op.category not in ("logic", "casting")]
 WITHOUT = {  # derivatives by parameters, which have no names
-    "zeta_by_x", "gammainc_by_a", "gamma_density", "betainc_by_ab", "beta_density",
+    "zeta_by_x", "gammainc_by_a", "gamma_density", "betainc_by_ab", "beta_density", "beta_edge_slope",
 }  # fmt: skip
 UNDERIVED = {"zeta": {0}, "gammainc": {0}, "betainc": {0, 1}}  # operands by which SymPy has no derivative either
 
