@@ -33,7 +33,10 @@ both = [x, x * X]
 output f, value, out, do, both
 """
 SPECIAL = "var x = 0.7; var a = 1.5; y = a * erf(x) + erfc(a)"
-MORE = "var x = 0.7; var a = 1.5; y = gamma(a) + lgamma(a) + digamma(a) + i0(x) + gammainc(2.0, x) + erfinv(x) + ndtri(x / 2)"
+MORE = (
+    "var x = 0.7; var a = 1.5; y = gamma(a) + lgamma(a) + digamma(a) + i0(x) "
+    "+ betainc(2.0, 3.0, x) + gammainc(2.0, x) + erfinv(x) + ndtri(x / 2)"
+)
 
 
 class Case(NamedTuple):

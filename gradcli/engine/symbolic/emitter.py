@@ -179,6 +179,9 @@ class Emitter:
             return true if form == sympy.true else false
         if form in self.names:
             return f"{self.names[form]} {differs} {self.language.integer.format(0)}"
+        if isinstance(form, sympy.ITE):
+            test, yes, otherwise = form.args
+            form = sympy.Or(sympy.And(test, yes), sympy.And(sympy.Not(test), otherwise), evaluate=False)
         if isinstance(form, sympy.And | sympy.Or):
             sign = both if isinstance(form, sympy.And) else either
             return f" {sign} ".join(f"({self._condition(part)})" for part in form.args)

@@ -14,6 +14,7 @@ float is read: `exact`, the decimal that is written (0.1 is 1/10), or `binary`, 
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -51,6 +52,7 @@ class Forms:
     point     the value of each symbol
     earlier   symbols of states that a variable had before it was updated, by its name
     notes     what is only true along the path taken, once for each place
+    Raises GradcliError (E408) for sources of more than MAX_TOTAL elements.
     of        raises GradcliError: E340 at an operation that has no form, E408 where a form outgrows `limit` nodes
     """
 
@@ -88,6 +90,9 @@ class Forms:
             if is_number(value):
                 self.symbols[name] = self.constant(value)
             return
+        if (n_elements := math.prod(shape_of(value[0]))) > MAX_TOTAL:
+            span = source.span if type(source) is Variable else None
+            raise GradcliError(Diagnostic("E408", f"`{name}` has {n_elements} elements, too many to give each a symbol", span))
         number = source.number if type(source) is Variable else value[1]
         if number >= 0:
             self._forms[number] = self.symbols[name] = self._symbols(name, value[0])

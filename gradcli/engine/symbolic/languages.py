@@ -90,7 +90,8 @@ NUMPY = PYTHON._replace(
             "Abs": "np.abs({0})", "ceiling": "np.ceil({0})", "loggamma": "special.gammaln({0})", "re": "np.real({0})",
             "im": "np.imag({0})", "arg": "np.angle({0})", "conjugate": "np.conj({0})", "atan2": "np.arctan2({0}, {1})",
             "Max": "np.maximum({0}, {1})", "Min": "np.minimum({0}, {1})", "polygamma": "special.polygamma({0}, {1})",
-            "besseli": "special.iv({0}, {1})", "zeta2": "special.zeta({0}, {1})",
+            "besseli": "special.iv({0}, {1})",
+            "betainc_regularized": "special.betainc({0}, {1}, {3})", "zeta2": "special.zeta({0}, {1})",
             "lowergamma": "(special.gammainc({0}, {1})*special.gamma({0}))",
             "uppergamma": "(special.gammaincc({0}, {1})*special.gamma({0}))",
         }
