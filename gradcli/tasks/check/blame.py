@@ -175,11 +175,12 @@ def _slope(function: Callable[[Any], Any], at: Any, real: bool) -> tuple[float, 
     """The derivative of a function of the step at 0, and an estimate of its error. `real`: of real numbers, so that the
     step may be complex."""
     if real:
+        step = max(TINY_STEP * min(_size(at), 1.0), 1e-306)
         try:
-            value = complex(function(TINY_STEP * 1j))
+            value = complex(function(step * 1j))
         except (NotAnalyticError, GradcliError, TypeError):
             value = complex(math.nan, math.nan)
-        slope = value.imag / TINY_STEP
+        slope = value.imag / step
         if math.isfinite(slope):
             return slope, 0.0
     return extrapolated(_samples(function, at))
@@ -187,7 +188,6 @@ def _slope(function: Callable[[Any], Any], at: Any, real: bool) -> tuple[float, 
 
 def _samples(function: Callable[[Any], Any], at: Any) -> Samples:
     """A function of the step, on real steps of the size of an operand."""
-    largest = float(abs(at).max()) if shape_of(at) and at.size else float(abs(at)) if not shape_of(at) else 1.0
 
     def beside(h: float) -> float:
         try:
@@ -195,7 +195,13 @@ def _samples(function: Callable[[Any], Any], at: Any) -> Samples:
         except GradcliError:
             return math.nan
 
-    return Samples(beside, beside(0.0), 0.05 * (largest or 1.0), 2.0**-52)
+    return Samples(beside, beside(0.0), 0.05 * _size(at), 2.0**-52)
+
+
+def _size(value: Any) -> float:
+    """The size of the largest number in a value; 1 for zeros."""
+    largest = float(abs(value).max(initial=0.0)) if shape_of(value) else float(abs(value))
+    return largest if 0 < largest < math.inf else 1.0
 
 
 def _is_smooth(function: Callable[[Any], Any], at: Any, ours: float) -> bool:

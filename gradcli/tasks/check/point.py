@@ -26,6 +26,7 @@ from ..evaluation import Options
 
 FEW = 4  # elements that are looked at one by one; of more, random directions are
 DIRECTIONS = 2
+TINY_SHARE = 1e-3  # of the largest element
 FIRST_STEPS = 1000  # statements
 LONG = 1000  # operations
 
@@ -170,11 +171,15 @@ class Case:
                     directions.append(Direction(variable, vector, f"[{','.join(map(str, k))}]{part}"))
             return directions
         random = xp.random.default_rng(value.size)
+        sizes = xp.abs(value)
+        largest = float(sizes.max(initial=0.0)) or 1.0
+        share = sizes / largest  # what is much smaller than the largest moves less: no step may change its sign
+        share = xp.where((share > 0) & (share < TINY_SHARE), share, 1.0)
         for _ in range(DIRECTIONS if value.size else 0):
             vector = random.uniform(0.5, 1.5, shape) * random.choice([-1.0, 1.0], shape)
             if len(turns) == 2:
                 vector = vector + 1j * random.uniform(0.5, 1.5, shape) * random.choice([-1.0, 1.0], shape)
-            directions.append(Direction(variable, vector, " along a random direction"))
+            directions.append(Direction(variable, vector * share, " along a random direction"))
         return directions
 
     def along(self, direction: Direction, gradient: Any = None) -> tuple[float, float]:
