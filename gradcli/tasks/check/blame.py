@@ -16,6 +16,7 @@ from ...engine.apply import apply
 from ...engine.backends import CPU, is_complex, is_inexact, shape_of
 from ...engine.continuation import NotAnalyticError
 from ...engine.history import History, Step, compute
+from ...engine.lanes import Lanes
 from ...engine.own_rules import Held
 from ...engine.reverse import sweep
 from ...engine.run import Run
@@ -98,12 +99,14 @@ def _shown(step: Step) -> list[Any]:
 
 def _test(run: Run, step: Step) -> Doubt | None:
     site, op = step.site, step.site.op
-    if op.name == "part" or any(type(v) is list for v in step.operands):
-        return None
+    if op.name == "part" or any(type(v) in (list, Lanes) for v in step.operands):
+        return None  # what is a part, or many rows at once
     options = {"index": step.options} if type(step.options) is tuple else step.options
     random = CPU.xp.random.default_rng(step.number)
     operands = [_filled(v) for v in step.operands]
     y = compute(run, step, operands)
+    if type(y) is Lanes:
+        return None
     real = not any(map(is_complex, [*operands, *(y if type(y) is list else [y])]))
     for k in site.operands:
         if not is_inexact(operands[k]):
