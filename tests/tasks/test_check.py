@@ -56,6 +56,8 @@ AGREED = dict.fromkeys(QUICK, "agree")
         "var x = 1.0; for i in range(5) { x :-= 0.1 * grad(x**4, x) }; y = x**3",
         "var x = 1e-9; y = sin(x)",
         "var x = 1e9; y = log(x)",
+        "var x = 1e-200; y = log2(x)",
+        "var x = [1e-12, 1e8, -3.0, 2.0, 1e-3]; y = cbrt(x)",  # of very different sizes
         "var x = 0.0; y = x**2",  # at a minimum
         "var x = 3.0; y = 2.0 * x + 1.0",  # no remainder
     ],

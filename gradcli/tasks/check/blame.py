@@ -16,6 +16,7 @@ from ...engine.apply import apply
 from ...engine.backends import CPU, is_complex, is_inexact, shape_of
 from ...engine.continuation import NotAnalyticError
 from ...engine.history import History, Step, compute
+from ...engine.lanes import Lanes
 from ...engine.own_rules import Held
 from ...engine.reverse import sweep
 from ...engine.run import Run
@@ -98,12 +99,14 @@ def _shown(step: Step) -> list[Any]:
 
 def _test(run: Run, step: Step) -> Doubt | None:
     site, op = step.site, step.site.op
-    if op.name == "part" or any(type(v) is list for v in step.operands):
-        return None
+    if op.name == "part" or any(type(v) in (list, Lanes) for v in step.operands):
+        return None  # what is a part, or many rows at once
     options = {"index": step.options} if type(step.options) is tuple else step.options
     random = CPU.xp.random.default_rng(step.number)
     operands = [_filled(v) for v in step.operands]
     y = compute(run, step, operands)
+    if type(y) is Lanes:
+        return None
     real = not any(map(is_complex, [*operands, *(y if type(y) is list else [y])]))
     for k in site.operands:
         if not is_inexact(operands[k]):
@@ -175,11 +178,12 @@ def _slope(function: Callable[[Any], Any], at: Any, real: bool) -> tuple[float, 
     """The derivative of a function of the step at 0, and an estimate of its error. `real`: of real numbers, so that the
     step may be complex."""
     if real:
+        step = max(TINY_STEP * min(_size(at), 1.0), 1e-306)
         try:
-            value = complex(function(TINY_STEP * 1j))
+            value = complex(function(step * 1j))
         except (NotAnalyticError, GradcliError, TypeError):
             value = complex(math.nan, math.nan)
-        slope = value.imag / TINY_STEP
+        slope = value.imag / step
         if math.isfinite(slope):
             return slope, 0.0
     return extrapolated(_samples(function, at))
@@ -187,7 +191,6 @@ def _slope(function: Callable[[Any], Any], at: Any, real: bool) -> tuple[float, 
 
 def _samples(function: Callable[[Any], Any], at: Any) -> Samples:
     """A function of the step, on real steps of the size of an operand."""
-    largest = float(abs(at).max()) if shape_of(at) and at.size else float(abs(at)) if not shape_of(at) else 1.0
 
     def beside(h: float) -> float:
         try:
@@ -195,7 +198,13 @@ def _samples(function: Callable[[Any], Any], at: Any) -> Samples:
         except GradcliError:
             return math.nan
 
-    return Samples(beside, beside(0.0), 0.05 * (largest or 1.0), 2.0**-52)
+    return Samples(beside, beside(0.0), 0.05 * _size(at), 2.0**-52)
+
+
+def _size(value: Any) -> float:
+    """The size of the largest number in a value; 1 for zeros."""
+    largest = float(abs(value).max(initial=0.0)) if shape_of(value) else float(abs(value))
+    return largest if 0 < largest < math.inf else 1.0
 
 
 def _is_smooth(function: Callable[[Any], Any], at: Any, ours: float) -> bool:

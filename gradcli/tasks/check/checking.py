@@ -24,7 +24,6 @@ from .results import AGREE, DISAGREE, INCONCLUSIVE, RULES, SKIPPED, Check, Check
 from .verdicts import Judge
 
 FILES_A_PROCESS = 4
-LONG_RUN = 0.1  # seconds
 
 
 def check_all(
@@ -69,7 +68,7 @@ def check(node: program.Program, inputs: Mapping[str, Any], options: CheckOption
         found.expectations = point.run.expectations
         for case in point.cases:
             _check_case(case, options, found, 0)
-        if not compiled.asks_for_nothing and (point.cases or point.seconds < LONG_RUN):
+        if not compiled.asks_for_nothing:
             _check_asked(point, found)
         if options.points:
             _check_points(point, options, found)
@@ -92,8 +91,7 @@ def check(node: program.Program, inputs: Mapping[str, Any], options: CheckOption
 def _check_asked(point: Point, found: Check) -> None:
     """The rules behind the derivatives that the program itself asks for, each at its actual operands."""
     with quiet():
-        run, _ = point.kept
-        places, doubts = asked_for(run, point.sweeps)
+        places, doubts = asked_for(*point.sweeps())
     if not places:
         return
     blamed = [blame(RULES, doubt) for doubt in doubts[:1]]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from ...collector import collector_paused
+from ...diagnostics import GradcliError
 from ...engine.backends import CPU, ieee, is_complex, is_inexact, shape_of
 from ...engine.boxes import level_of, lowered, primal
 from ...engine.derivatives import gradients, number_of
@@ -26,6 +26,8 @@ from ..evaluation import Options
 
 FEW = 4  # elements that are looked at one by one; of more, random directions are
 DIRECTIONS = 2
+TINY_SHARE = 1e-3  # of the largest element
+FIRST_STEPS = 1000  # statements
 LONG = 1000  # operations
 
 
@@ -72,31 +74,47 @@ class Point:
 
     def __init__(self, program: Program, inputs: Mapping[str, Any]) -> None:
         self.program, self.inputs = program, inputs
-        started = time.process_time()
         self.run = Run(program.options.settings, inputs)
         self.frame = execute(program.compiled, self.run)
         self.answer = program.answer(self.run, self.frame)
-        self.seconds = time.process_time() - started
         self.eps = 2.0**-52 if program.options.dtype == "float64" else 2.0**-23
         self.forms: Any = None  # closed forms, or why there are none
-        self.sweeps: list[tuple[list[Traced], set[int]]] = []  # of the program itself, as `kept` ran it
+        self._sweeps: list[tuple[list[Traced], set[int]]] = []
         self.cases = [Case(self, name) for name in self.answer.targets]
 
     @cached_property
     def kept(self) -> tuple[Run, Answer]:
         """The run whose trace kept every value."""
-        run = Run(self.program.options.settings, self.inputs, keeps_all=True)
+        run, trace = self._keeping_run(self.program.options)
+        frame = execute(self.program.keeping, run)
+        self._sweeps = trace.sweeps.copy()  # what is asked of this run later on isn't the program's
+        return run, self.program.answer(run, frame, self.answer.targets)
+
+    def _keeping_run(self, options: Options) -> tuple[Run, ValueTrace]:
+        run = Run(options.settings, self.inputs, keeps_all=True)
         trace = run.trace = ValueTrace()
         run.bodies = 1  # functions with a rule of their own keep what their bodies gave
-        frame = execute(self.program.keeping, run)
-        self.sweeps = trace.sweeps.copy()
-        return run, self.program.answer(run, frame, self.answer.targets)
+        return run, trace
+
+    def sweeps(self) -> tuple[Run, list[tuple[list[Traced], set[int]]]]:
+        """The derivatives that the program itself asked for, and the run that did. Where there is nothing else to check, the
+        first statements have to do."""
+        if self.cases:
+            return self.kept[0], self._sweeps
+        options = self.program.options
+        options = options.with_changes(max_steps=min(FIRST_STEPS, options.max_steps or FIRST_STEPS))
+        run, trace = self._keeping_run(options)
+        with suppress(GradcliError):
+            execute(compile_program(options.settings, self.program.node, keeps_all=True), run)
+        return run, trace.sweeps.copy()
 
     @property
     def is_long(self) -> bool:
         """Whether the program takes so long that it isn't run for each of its variables."""
         trace = self.kept[0].trace
-        return isinstance(trace, ValueTrace) and trace.work > LONG
+        assert isinstance(trace, ValueTrace)
+        # Where it asks for derivatives, there is more to do than the trace tells.
+        return trace.work > (LONG if self.program.asks_for_nothing else LONG / 5)
 
     def release(self) -> None:
         release(self.run, self.frame)
@@ -153,11 +171,15 @@ class Case:
                     directions.append(Direction(variable, vector, f"[{','.join(map(str, k))}]{part}"))
             return directions
         random = xp.random.default_rng(value.size)
+        sizes = xp.abs(value)
+        largest = float(sizes.max(initial=0.0)) or 1.0
+        share = sizes / largest  # what is much smaller than the largest moves less: no step may change its sign
+        share = xp.where((share > 0) & (share < TINY_SHARE), share, 1.0)
         for _ in range(DIRECTIONS if value.size else 0):
             vector = random.uniform(0.5, 1.5, shape) * random.choice([-1.0, 1.0], shape)
             if len(turns) == 2:
                 vector = vector + 1j * random.uniform(0.5, 1.5, shape) * random.choice([-1.0, 1.0], shape)
-            directions.append(Direction(variable, vector, " along a random direction"))
+            directions.append(Direction(variable, vector * share, " along a random direction"))
         return directions
 
     def along(self, direction: Direction, gradient: Any = None) -> tuple[float, float]:

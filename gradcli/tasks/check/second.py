@@ -18,7 +18,7 @@ from .closed_form import SkippedError
 from .differences import LEVELS, SHRINK, Estimate, Samples, extrapolated
 from .point import Case, seed_of
 from .results import Finding
-from .verdicts import FIRST_STEP, TINY_STEP, Judge
+from .verdicts import FIRST_STEP, Judge, tiny_step
 
 
 class SecondJudge(Judge):
@@ -76,13 +76,15 @@ def _complex(judge: SecondJudge, found: Finding) -> None:
     if case.point.program.options.dtype != "float64" or is_complex(source) or case.history.complex is not None:
         raise SkippedError("the complex step needs real numbers in float64")
 
+    step = tiny_step(judge.reach)
+
     def slope(h: float) -> float:
         try:
-            return float(CPU.xp.imag(case.replay(direction, h + TINY_STEP * 1j))) / TINY_STEP
+            return float(CPU.xp.imag(case.replay(direction, h + step * 1j))) / step
         except (GradcliError, NotAnalyticError):
             return math.nan
 
-    case.replay(direction, TINY_STEP * 1j)  # says why, where it can't be done
+    case.replay(direction, step * 1j)  # says why, where it can't be done
     samples = Samples(slope, slope(0.0), FIRST_STEP * max(judge.reach, 1e-2), case.point.eps)
     _compare(judge, found, extrapolated(samples))
 

@@ -40,6 +40,7 @@ class Judge:
         self.case, self.direction, self.options = case, direction, options
         self.ours, self.size = case.along(direction)
         self._samples: Samples | None = None
+        self.smallest = 1e-2  # that a variable is taken to be, for the first step
         self.on_trace = False  # whether differences are taken along the trace
 
     def finding(self, method: str) -> Finding:
@@ -111,7 +112,7 @@ class Judge:
     def samples(self) -> Samples:
         if self._samples is None:
             function = self._along_the_trace if self.on_trace else self._of_the_program
-            first = FIRST_STEP * max(self.reach, 1e-2)
+            first = FIRST_STEP * max(self.reach, self.smallest)
             first = float(CPU.xp.float32(first)) if self.case.point.eps > 1e-10 else first
             self._samples = Samples(function, self.case.value, first, self.case.point.eps)
         return self._samples
@@ -127,6 +128,18 @@ class Judge:
             return float(self.case.replay(self.direction, h))
         except GradcliError:
             return math.nan
+
+    def compare_differences(self, found: Finding) -> None:
+        """The verdict on extrapolated differences."""
+        estimate = extrapolated(self.samples)
+        self.compare(found, estimate, max(self.size, abs(estimate.value)) if math.isfinite(estimate.value) else self.size)
+
+    def look_closer(self) -> bool:
+        """Takes smaller steps from now on, as suit a variable that is small itself; whether there are any."""
+        if self.reach >= self.smallest:
+            return False
+        self.smallest, self._samples = self.reach, None
+        return True
 
     def measure_noise(self) -> bool:
         """Asks how far rounding errors inside move the output; whether that is more than its last places say."""
@@ -171,8 +184,8 @@ def _complex(judge: Judge, found: Finding) -> None:
         raise SkippedError(f"`{judge.direction.variable}` is complex")
     if case.history.complex is not None:
         raise SkippedError(f"the program computes with complex numbers (line {case.history.complex.span.line})")
-    value = case.replay(judge.direction, TINY_STEP * 1j)
-    slope = _imaginary(value) / TINY_STEP
+    step = tiny_step(judge.reach)
+    slope = _imaginary(case.replay(judge.direction, step * 1j)) / step
     scale = max(judge.size, abs(slope))
     error = 0.0
     if abs(slope - judge.ours) > judge.floor(scale):
@@ -182,11 +195,15 @@ def _complex(judge: Judge, found: Finding) -> None:
 
 def wobble(judge: Judge) -> float:
     """How far other rounding errors take the complex step: how well a derivative can be known."""
-    first = _imaginary(judge.case.replay(judge.direction, TINY_STEP * 1j)) / TINY_STEP
-    others = [
-        _imaginary(judge.case.replay(judge.direction, TINY_STEP * 1j, rounding(seed))) / TINY_STEP for seed in range(REPEATS)
-    ]
+    step = tiny_step(judge.reach)
+    first = _imaginary(judge.case.replay(judge.direction, step * 1j)) / step
+    others = [_imaginary(judge.case.replay(judge.direction, step * 1j, rounding(seed))) / step for seed in range(REPEATS)]
     return max(abs(other - first) for other in others)
+
+
+def tiny_step(reach: float) -> float:
+    """The complex step for numbers of a size: nothing beside them, and no subnormal number."""
+    return max(TINY_STEP * min(reach, 1.0), 1e-306)
 
 
 def _imaginary(value: object) -> float:
@@ -194,8 +211,10 @@ def _imaginary(value: object) -> float:
 
 
 def _differences(judge: Judge, found: Finding) -> None:
-    estimate = extrapolated(judge.samples)
-    judge.compare(found, estimate, max(judge.size, abs(estimate.value)) if math.isfinite(estimate.value) else judge.size)
+    judge.compare_differences(found)
+    if found.verdict != AGREE and judge.look_closer():
+        found.verdict, found.reason = AGREE, ""
+        judge.compare_differences(found)
 
 
 def _taylor(judge: Judge, found: Finding) -> None:
