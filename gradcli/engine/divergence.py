@@ -54,8 +54,8 @@ class Split:
     def __init__(self, parent: Group, parts: list[Part], site: Site, alive: Alive) -> None:
         self.parent, self.parts, self.site, self.alive = parent, parts, site, alive
 
-    def then(self, frame: list[Any], rest: Iterator[Side]) -> int | Split | None:
-        """The rest of a block, for the rows that fell through; the completion of the whole."""
+    def then(self, frame: list[Any], rest: Iterator[Side], alive: Alive) -> int | Split | None:
+        """The rest of a block, for the rows that fell through; the completion of the whole. `alive` is what is at its end."""
         going = [p for p in self.parts if p.completion is None]
         if not going:
             return self
@@ -65,11 +65,11 @@ class Split:
         for statement in rest:
             completion = statement(frame)
             if completion is not None:
-                completion = completion.then(frame, rest) if type(completion) is Split else completion
+                completion = completion.then(frame, rest, alive) if type(completion) is Split else completion
                 break
         parts = [p for p in self.parts if p.completion is not None] + leave(frame, completion)
         run.group = self.parent
-        return join(frame, self.parent, parts, self.site, self.alive)
+        return join(frame, self.parent, parts, self.site, alive)
 
     def returned(self, frame: list[Any]) -> Any:
         """What a function gives whose rows returned in different ways, or not at all."""
@@ -84,15 +84,15 @@ class Split:
 class Exits:
     """The rows that left a loop while others stay in it."""
 
-    def __init__(self, frame: list[Any]) -> None:
+    def __init__(self, frame: list[Any], site: Site, alive: Alive) -> None:
         self.parent: Group = frame[0].group
+        self.site, self.alive = site, alive
         self.parts: list[Part] = []
         frame[0].changes.append({})
 
     def stay(self, frame: list[Any], split: Split) -> bool:
         """Goes on with the rows that stay; returns whether there are any. The others leave with what they have."""
         run = frame[0]
-        self.site, self.alive = split.site, split.alive
         staying = [p for p in split.parts if p.completion in (None, CONTINUE)]
         so_far = {key: held(run, key) for key in run.changes[-1]}
         for part in split.parts:
@@ -104,7 +104,7 @@ class Exits:
         for part in staying:
             part.completion = None
         run.group = split.parent
-        (whole,) = merged(frame, split.parent, staying, split.site, split.alive)
+        (whole,) = merged(frame, split.parent, staying, self.site, self.alive)
         install(frame, whole)
         return True
 

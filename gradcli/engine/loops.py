@@ -11,7 +11,7 @@ from . import builtins
 from .by_rows import RowRange
 from .choices import deciding
 from .compiler import Closure, Compiler
-from .divergence import MERGE, Exits, Split, alive_after, divide
+from .divergence import MERGE, Alive, Exits, Split, alive_after, divide
 from .expressions import compile_condition, compile_expression, compile_value
 from .tape import ROOM, SEGMENT_RECORDS, Site
 from .values import BREAK, CONTINUE, FRAME_HEAD
@@ -32,7 +32,7 @@ def loop_body(c: Compiler, node: program.While | program.For) -> Statement:
 
 def compile_while(c: Compiler, node: program.While) -> Statement:
     condition, body = compile_condition(c, node.condition), loop_body(c, node)
-    site, alive = Site(MERGE, node.span), alive_after(c, node)
+    site, alive = Site(MERGE, node.span), alive_inside(c, node)
 
     def step(frame: list[Any], item: Any) -> Completion:
         holds = condition(frame)
@@ -40,7 +40,7 @@ def compile_while(c: Compiler, node: program.While) -> Statement:
             return body(frame)
         return BREAK if holds is False else divide(frame, holds, body, _leave_loop, site, alive)
 
-    return _loop(lambda frame: repeat(None), step)
+    return _loop(c, node, lambda frame: repeat(None), step)
 
 
 def _leave_loop(frame: list[Any]) -> Completion:
@@ -59,19 +59,19 @@ def compile_for(c: Compiler, node: program.For) -> Statement:
             setter(frame, item)
             return body(frame)
 
-        return _loop(sequence, step, _turns(c, node))
+        return _loop(c, node, sequence, step, _turns(c, node))
     k = slot.index + FRAME_HEAD
 
     def step_local(frame: list[Any], item: Any) -> Completion:
         frame[k] = item
         return body(frame)
 
-    return _loop(sequence, step_local, _turns(c, node))
+    return _loop(c, node, sequence, step_local, _turns(c, node))
 
 
 def _turns(c: Compiler, node: program.For) -> Callable[[RowRange, Step], Step]:
     """How a `for` steps through a range that isn't equally long for all rows."""
-    site, alive = Site(MERGE, node.span), alive_after(c, node)
+    site, alive = Site(MERGE, node.span), alive_inside(c, node)
 
     def turns(items: RowRange, step: Step) -> Step:
         def turn(frame: list[Any], item: Any) -> Completion:
@@ -85,8 +85,20 @@ def _turns(c: Compiler, node: program.For) -> Callable[[RowRange, Step], Step]:
     return turns
 
 
-def _loop(sequence: Callable[[list[Any]], Iterable[Any]], step: Step, turns: Any = None) -> Statement:
+def alive_inside(c: Compiler, node: program.While | program.For) -> Alive:
+    """The slots that may be read after a turn of a loop: in the next one, or after the loop."""
+    return alive_after(c, node.body[-1] if node.body else node)
+
+
+def _loop(
+    c: Compiler,
+    node: program.While | program.For,
+    sequence: Callable[[list[Any]], Iterable[Any]],
+    step: Step,
+    turns: Any = None,
+) -> Statement:
     """A loop: `step(frame, item)` for each item, up to one that breaks off or returns."""
+    site, alive = Site(MERGE, node.span), alive_inside(c, node)
 
     def loop(frame: list[Any]) -> Completion:
         trace = frame[0].trace
@@ -102,7 +114,7 @@ def _loop(sequence: Callable[[list[Any]], Iterable[Any]], step: Step, turns: Any
             completion = go(frame, item)
             if completion is not None and completion != CONTINUE:
                 if type(completion) is Split:
-                    exits = exits or Exits(frame)
+                    exits = exits or Exits(frame, site, alive)
                     staying = exits.stay(frame, completion)
                     if staying:
                         continue

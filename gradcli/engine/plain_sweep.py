@@ -230,7 +230,7 @@ class Sweep(LaneSweep):
         run, op = self.run, site.op
         self.site = site
         parts = map(primal, g if type(g) is list else (g,))
-        laned = type(y) is Lanes or Lanes in map(type, (*parts, *operands))
+        laned = type(y) is Lanes or op.category == "lanes" or Lanes in map(type, (*parts, *operands))
         if laned:
             self.laned = self.risks = True
             g = self.each(g, y)

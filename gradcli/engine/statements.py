@@ -48,12 +48,14 @@ def compile_block(c: Compiler, body: tuple[program.Statement, ...]) -> Statement
     if len(statements) == 1:
         return statements[0]
 
+    alive = alive_after(c, body[-1]) if body else frozenset
+
     def block(frame: list[Any]) -> Completion:
         rest = iter(statements)
         for statement in rest:
             completion = statement(frame)
             if completion is not None:
-                return completion.then(frame, rest) if type(completion) is Split else completion
+                return completion.then(frame, rest, alive) if type(completion) is Split else completion
         return None
 
     return block

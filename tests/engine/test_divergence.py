@@ -29,7 +29,7 @@ by_shared = 0.0
 for x in XS {
     value = append(value, f(x, 0.7))
     by_row = append(by_row, grad(f)(x, 0.7))
-    along = append(along, grad(f, wrt = 1)(x, 0.7))
+    along = append(along, jvp(fn(w) = f(x, w))(0.7, 1.0))
     second = append(second, grad(grad(f))(x, 0.7))
     by_shared += grad(f, wrt = 1)(x, 0.7)
 }
