@@ -19,7 +19,7 @@ from .by_rows import ApartError
 from .calls import call_value
 from .changes import forget
 from .divergence import merge
-from .lanes import Group, Lanes
+from .lanes import Group, Lanes, UnrelatedError
 from .run import Run
 from .tape import Site, primal
 from .transform_arguments import with_arrays
@@ -137,4 +137,8 @@ def _stacked(run: Run, transform: Transform, group: Group, value: Any, site: Sit
     if not is_number(primal(value)):
         message = f"`{transform.function.name or 'fn'}` gives {describe(value)}, which has no rows"
         run.fail("E314", message, site.span, help="return numbers or arrays, or lists or dicts of them")
-    return apply(run, Site(FOLD, site.span), (value,), {"axis": 0, "group": group})
+    try:
+        return apply(run, Site(FOLD, site.span), (value,), {"axis": 0, "group": group})
+    except UnrelatedError:
+        help = "assign what is returned on every path that leads there"
+        run.fail("E307", f"`{transform.function.name or 'fn'}` gives a value that only some rows have", site.span, help=help)
