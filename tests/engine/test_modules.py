@@ -372,9 +372,11 @@ for k in range(200) {
 }
 """
     gc.collect()
+    others = [o for o in gc.get_objects() if type(o) in (Variable, Instance)]  # of other tests
     run, frame = executed(DENSE + loop)
-    variables = [o for o in gc.get_objects() if type(o) is Variable]
-    instances = [o for o in gc.get_objects() if type(o) is Instance]
+    new = [o for o in gc.get_objects() if type(o) in (Variable, Instance) and not any(o is other for other in others)]
+    variables = [o for o in new if type(o) is Variable]
+    instances = [o for o in new if type(o) is Instance]
     assert len(variables) == 6
     assert len(instances) == 3
     assert len(run.trace.watched) < 100

@@ -57,7 +57,8 @@ def peak(source: str) -> float:
 @pytest.mark.parametrize("ask", ["", ASKS], ids=["", "asking"])
 def test_transforms_leave_nothing_to_the_collector(call: str, x: str, ask: str) -> None:
     body = f"{ask}var w = 0.5\nz = 0.0\nfor k in range(%d) {{ z = z + detach({call.format(x=x)}) }}\nexpect z == z"
-    assert garbage(LOOP % 9 + body % 3) == garbage(LOOP % 9 + body % 13)
+    few, many = garbage(LOOP % 9 + body % 3), garbage(LOOP % 9 + body % 13)
+    assert many < few + 10  # not an object for each of ten more calls; what caches drop differs from time to time
 
 
 @pytest.mark.parametrize(

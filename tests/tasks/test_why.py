@@ -60,7 +60,7 @@ CUTS = {
     "zero_factor": "({} * 0.0)",
     "cancelled": "({0} - {0})",
     "infinite_slope": "sqrt({0} * 1e-320 * 1e-10)",
-    "nonfinite_value": "log({0} * 0.0)",
+    "nonfinite_value": "log({0} - {0})",
 }
 WAYS = {
     "a name": "y = {}\nz = y * 2",
