@@ -20,10 +20,11 @@ class FormulaSource:
     arrays  for arrays; else for floats
     fast    floats by the bare functions and operators of Python, which may raise what `REFUSED` says; and strict products
             as plain ones, which are right where the result is finite
+    strict  whether strict products are strict; always so unless said otherwise
     """
 
-    def __init__(self, arrays: bool, fast: bool = False) -> None:
-        self.arrays, self.fast = arrays, fast
+    def __init__(self, arrays: bool, fast: bool = False, strict: bool = True) -> None:
+        self.arrays, self.fast, self.strict = arrays, fast, strict and not fast
         self.infix = _INFIX_THAT_RAISES if fast else _INFIX
         self.lines: list[str] = []
         self.conditions = 0
@@ -33,12 +34,17 @@ class FormulaSource:
 
     def value(self, formula: Formula) -> str:
         """The expression that computes `formula`; nodes used more than once get a local name."""
-        formula = self._interned(formula)
+        return self.values([formula])[0]
+
+    def values(self, formulas: list[Formula]) -> list[str]:
+        """The same of several, which share what they have in common."""
+        formulas = [self._interned(formula) for formula in formulas]
+        nodes = {id(node): node for formula in formulas for node in formula}
         uses: dict[int, int] = {}
-        for node in formula:
+        for node in nodes.values():
             for argument in node.arguments:
                 uses[id(argument)] = uses.get(id(argument), 0) + 1
-        for node in formula:
+        for node in nodes.values():
             if id(node) in self._text:
                 continue
             text = self._node(node)
@@ -47,7 +53,7 @@ class FormulaSource:
                 self.lines.append(f"{name} = {text}")
                 text = name
             self._text[id(node)] = text
-        return self._text[id(formula)]
+        return [self._text[id(formula)] for formula in formulas]
 
     def _interned(self, formula: Formula) -> Formula:
         """The formula with each subexpression once, however often it was built."""
@@ -73,7 +79,7 @@ class FormulaSource:
         arguments = [self._text[id(a)] for a in node.arguments]
         if node.kind in self.infix:
             return f"({arguments[0]} {self.infix[node.kind]} {arguments[1]})"
-        if self.fast and node.kind in STRICT:
+        if not self.strict and node.kind in STRICT:
             return f"({arguments[0]} * {arguments[1]})"
         if node.kind == "neg":
             return f"(-{arguments[0]})"

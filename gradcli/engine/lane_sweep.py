@@ -9,6 +9,7 @@ from ..ops import OPS
 from .apply import apply
 from .backends import is_complex, shape_of, sum_to
 from .boxes import primal
+from .compound import EXPRESSION, array_pulls
 from .formulas import array_pull, is_bounded
 from .lanes import Group, Lanes, common, deepest, lifted, spread, with_rows, zeros
 from .rules import Value
@@ -54,6 +55,15 @@ class LaneSweep:
         free = number in self.owned and g.group is group  # whether nobody needs `g` any more after the last operand
         cotangent = g.array if type(g) is Lanes and g.group is group else spread(backend.xp, g, group).array
         result, *arrays = [with_rows(v, group) for v in (y, *operands)]
+        if site.op.name == EXPRESSION and not self.repairs and (marked is None or marked.issuperset(numbers)):
+            if all(type(v) is float or (hasattr(v, "strides") and v.dtype.char == "d") for v in (cotangent, *arrays)):
+                self.risks = True
+                shares = array_pulls(backend, site.op, site.operands)(cotangent.shape, cotangent, *arrays)
+                for k, n, c in zip(site.operands, numbers, shares, strict=True):
+                    operand = operands[k]
+                    c = sum_to(c, (*shape_of(operand), group.size))
+                    self.add(n, self.settled(Lanes(c, group), operand), fresh=True)
+                return
         for k, n in zip(site.operands, numbers, strict=True):
             if marked is not None and n not in marked:
                 continue
