@@ -23,6 +23,10 @@ def _alike(total: Lanes, operand: Lanes, cotangent: Any) -> bool:
     return bool(total.array.dtype == operand.array.dtype == cotangent.dtype and total.array.shape == cotangent.shape)
 
 
+def _is_plain(value: Any) -> bool:
+    return type(value) is float or (hasattr(value, "strides") and value.dtype.char == "d")
+
+
 class LaneSweep:
     """The part of a sweep that knows of rows: see `Sweep`."""
 
@@ -55,15 +59,14 @@ class LaneSweep:
         free = number in self.owned and g.group is group  # whether nobody needs `g` any more after the last operand
         cotangent = g.array if type(g) is Lanes and g.group is group else spread(backend.xp, g, group).array
         result, *arrays = [with_rows(v, group) for v in (y, *operands)]
-        if site.op.name == EXPRESSION and not self.repairs and (marked is None or marked.issuperset(numbers)):
-            if all(type(v) is float or (hasattr(v, "strides") and v.dtype.char == "d") for v in (cotangent, *arrays)):
-                self.risks = True
-                shares = array_pulls(backend, site.op, site.operands)(cotangent.shape, cotangent, *arrays)
-                for k, n, c in zip(site.operands, numbers, shares, strict=True):
-                    operand = operands[k]
-                    c = sum_to(c, (*shape_of(operand), group.size))
-                    self.add(n, self.settled(Lanes(c, group), operand), fresh=True)
-                return
+        together = site.op.name == EXPRESSION and not self.repairs and (marked is None or marked.issuperset(numbers))
+        if together and all(map(_is_plain, (cotangent, *arrays))):
+            self.risks = True
+            shares = array_pulls(backend, site.op, site.operands)(cotangent.shape, cotangent, *arrays)
+            for k, n, c in zip(site.operands, numbers, shares, strict=True):
+                c = sum_to(c, (*shape_of(operands[k]), group.size))
+                self.add(n, self.settled(Lanes(c, group), operands[k]), fresh=True)
+            return
         for k, n in zip(site.operands, numbers, strict=True):
             if marked is not None and n not in marked:
                 continue

@@ -66,7 +66,7 @@ def test_pieces_are_written_where_they_belong() -> None:
     np.testing.assert_array_equal(function(X), 2.0 * X)
     assert [out is not None for out in seen] == [False, True, True, True, True]
     into, onto = X.copy(), X.copy()
-    assert function(into, into=into).base is into
+    assert function(into, into=into) is into
     np.testing.assert_array_equal(into, 2.0 * X)
     function(X, onto=onto)
     np.testing.assert_array_equal(onto, 3.0 * X)
