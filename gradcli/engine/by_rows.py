@@ -71,6 +71,19 @@ def apart(run: Run, value: Lanes) -> NoReturn:
     raise ApartError(value.group, labels.reshape(-1))
 
 
+def agreed_value(run: Run, value: Any) -> Any:
+    """The one value of lanes that decide a shape, or what is done next. Parts the rows where they differ."""
+    if type(value) is not Lanes:
+        return value
+    value = narrow(value, joint(run, (value,), None))
+    array = value.array
+    if not value.group.size:
+        return run.backend.settle(run.backend.xp.zeros(value.shape, value.dtype))
+    if not bool((array == array[..., :1]).all()):
+        apart(run, value)
+    return run.backend.settle(array[..., 0].copy())
+
+
 def joint(run: Run, values: Any, span: Span | None) -> Group:
     """The group that an operation on these values runs on. Raises GradcliError (E307) where there is none."""
     try:
@@ -141,10 +154,6 @@ def on_lanes(run: Run, site: Site, primals: list[Any], options: Mapping[str, Any
     if varying:
         options = {name: _map(lambda v: narrow(v, group), value) for name, value in options.items()}
     by_index = "index" in options and op.rows is not None
-    if by_index:
-        for i in varying:
-            if i.dtype.kind == "b":  # what a mask picks may differ in size
-                apart(run, i)
     if op.rows is None or (varying and not by_index):
         return _row_by_row(run, primals, options, group, compute)
 
