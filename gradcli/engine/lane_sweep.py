@@ -23,6 +23,14 @@ def _alike(total: Lanes, operand: Lanes, cotangent: Any) -> bool:
     return bool(total.array.dtype == operand.array.dtype == cotangent.dtype and total.array.shape == cotangent.shape)
 
 
+def apart_from(c: Any, g: Any) -> Any:
+    """A share of a cotangent that isn't a view of it, as that may be written to in place."""
+    inner, whole = primal(c), primal(g)
+    if type(c) is Lanes and type(whole) is Lanes and getattr(c.array, "base", None) is whole.array:
+        return Lanes(inner.array.copy(), inner.group)
+    return c
+
+
 def _is_plain(value: Any) -> bool:
     return type(value) is float or (hasattr(value, "strides") and value.dtype.char == "d")
 
