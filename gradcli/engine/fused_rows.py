@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..ops.formula import Formula
-from .backends import broadcast_shapes
+from .backends import broadcast_shapes, shape_of
 from .boxes import UNBOXED, level_of, primal
 from .compound import EXPRESSION, compound
 from .fused_source import Plan
@@ -33,7 +33,7 @@ class FusedRows:
         self._site: Site | None = None
 
     def site(self, run: Run, values: list[Any]) -> Site | None:
-        """The operation's site for leaves that are floats, and floats of many rows, once there were enough of them; None
+        """The operation's site for leaves that are floats and arrays of them, of many rows, once there were enough of them; None
         where the operations go one by one."""
         if run.trace.keeps_all or not self._fits(run, values):
             return None
@@ -49,22 +49,22 @@ class FusedRows:
         return self._site
 
     def _fits(self, run: Run, values: list[Any]) -> bool:
+        """Whether the values are floats and float64 arrays that go together, many of them with the rows that run."""
         shapes, largest = [], 0
         for value in values:
             value = read(value)
             inner = primal(value)
             if type(inner) is float:
                 continue
-            plain = level_of(value) == UNBOXED or type(value) is tuple
-            if not (plain and type(inner) is Lanes and inner.group is run.group and inner.array.dtype.char == "d"):
+            array = inner.array if type(inner) is Lanes else inner
+            if type(inner) is Lanes and inner.group is run.group:
+                largest = max(largest, array.size)
+            elif type(inner) is Lanes or not shape_of(array):
                 return False
-            shapes.append(inner.array.shape)
-            largest = max(largest, inner.array.size)
-        return largest >= MANY and (shapes.count(shapes[0]) == len(shapes) or _broadcast(shapes))
-
-
-def _broadcast(shapes: list[tuple[int, ...]]) -> bool:
-    return broadcast_shapes([shape[:-1] for shape in shapes]) is not None
+            if (level_of(value) != UNBOXED and type(value) is not tuple) or array.dtype.char != "d":
+                return False
+            shapes.append(inner.shape)
+        return largest >= MANY and (shapes.count(shapes[0]) == len(shapes) or broadcast_shapes(shapes) is not None)
 
 
 def _formula(plan: Plan) -> Formula:
