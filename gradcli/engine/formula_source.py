@@ -41,6 +41,8 @@ class FormulaSource:
         formulas = [self._interned(formula) for formula in formulas]
         nodes = {id(node): node for formula in formulas for node in formula}
         uses: dict[int, int] = {}
+        for formula in formulas:
+            uses[id(formula)] = uses.get(id(formula), 0) + len(formulas) - 1
         for node in nodes.values():
             for argument in node.arguments:
                 uses[id(argument)] = uses.get(id(argument), 0) + 1
@@ -117,6 +119,10 @@ class FormulaSource:
 
 def _simplified(kind: str, arguments: tuple[Formula, ...]) -> Formula | None:
     """What is the same to the last bit: `x**1`, `1*x` and `x/1` are x, and `2 - 1` is 1; None for anything else."""
+    if kind == "where" and (condition := arguments[0]).kind == "eq":
+        a, b = condition.arguments
+        if a.kind == b.kind == "number":
+            return arguments[1] if a.value == b.value else arguments[2]
     if len(arguments) != 2:
         return None
     a, b = arguments
