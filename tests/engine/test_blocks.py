@@ -84,7 +84,8 @@ PROGRAMS = {
     "rosenbrock": ROSENBROCK + "output vmap(value_and_grad(f))(X)",
     "second order": ROSENBROCK + "output vmap(hessian(f))(X), vmap(hvp(f))(X, X)",
     "forward": ROSENBROCK + "output vmap(jvp(f))(X, X**2)",
-    "numbers of a row and vectors": "fn f(x) { a = x[0]; return sum(a * x**2 + x / (a**2 + 1)) }\noutput vmap(value_and_grad(f))(X)",
+    "numbers of a row and vectors": "fn f(x) { a = x[0]; return sum(a * x**2 + x / (a**2 + 1)) }\n"
+                                    "output vmap(value_and_grad(f))(X)",
     "shared": "var w = [1.0, 2.0, 0.5, 3.0]\nvar b = 0.3\nfn f(x) = sum((x * w + b)**2 - b * x)\n"
               "s = sum(vmap(f)(X))\noutput s, grad(s, [w, b])",
     "a strict zero": "fn f(x) { y = x * 0; return sum(sqrt(y) * 0 + x * y**2 + x) }\noutput vmap(value_and_grad(f))(X)",
