@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from ..ops import OPS
 from ..ops.op import Op, OpError
-from .backends import CPU, broadcast_shapes, count, is_inexact, is_scalar, shape_of
+from .backends import CPU, broadcast_shapes, count, dtype_name, is_inexact, is_scalar, shape_of
 from .boxes import UNBOXED, Dual, level_of, primal
 from .by_rows import in_order, joint, on_lanes, part_by_kind, varies, weighed_as_alone
 from .changes import note
@@ -30,7 +30,7 @@ _SCALARS = frozenset((float, int, bool))
 _STACKED = frozenset((tuple, Dual, Lanes))  # what only `stack` makes an array of
 LARGE = 2**21  # elements: smaller arrays are made without asking whether there is room
 _NO_OPTIONS: Mapping[str, Any] = {}
-STACK, PART, WHERE = OPS["stack"], OPS["part"], OPS["where"]
+STACK, PART, WHERE, FLOAT32 = OPS["stack"], OPS["part"], OPS["where"], OPS["float32"]
 
 
 def apply(run: Run, site: Site, operands: tuple[Any, ...], options: Mapping[str, Any] = _NO_OPTIONS, over: bool = False) -> Any:
@@ -174,7 +174,9 @@ def to_array(run: Run, site: Site, value: List) -> Any:
     items = value.items
     if _has_boxes(items, 0):
         stack = Site(STACK, site.span, (), site.of)
-        return apply(run, stack, tuple([to_array(run, site, i) if type(i) is List else i for i in items]), {"axis": 0})
+        y = apply(run, stack, tuple([to_array(run, site, i) if type(i) is List else i for i in items]), {"axis": 0})
+        widened = run.settings.dtype == "float32" and dtype_name(primal(y)) == "float64"
+        return apply(run, stack.derived(FLOAT32), (y,)) if widened else y
     return plain_array(run, value, lambda message, help: run.fail("E302", message, site.span, help=help))
 
 
