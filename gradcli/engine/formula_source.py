@@ -113,7 +113,7 @@ class FormulaSource:
             lines = ["try:", *[f"    {line}" for line in lines], f"{REFUSED}:", f"    return refused({parameters})"]
         body = "".join(f"    {line}\n" for line in lines)
         exec(compile(f"def f({parameters}):\n{body}", "<formula>", "exec"), names)
-        function: Callable[..., Any] = names["f"]
+        function: Callable[..., Any] = names.pop("f")  # else names and function would refer to each other
         return function
 
 

@@ -31,6 +31,11 @@ def apart_from(c: Any, g: Any) -> Any:
     return c
 
 
+def _once(g: Any) -> Any:
+    """A cotangent of which all elements are one number, as that of a sum, as that number."""
+    return g if any(g.strides) or not g.size else g[(0,) * g.ndim]
+
+
 def _is_plain(value: Any) -> bool:
     return type(value) is float or (hasattr(value, "strides") and value.dtype.char == "d")
 
@@ -70,7 +75,7 @@ class LaneSweep:
         together = site.op.name == EXPRESSION and not self.repairs and (marked is None or marked.issuperset(numbers))
         if together and all(map(_is_plain, (cotangent, *arrays))):
             self.risks = True
-            shares = array_pulls(backend, site.op, site.operands)(cotangent.shape, cotangent, *arrays)
+            shares = array_pulls(backend, site.op, site.operands)(cotangent.shape, _once(cotangent), *arrays)
             for k, n, c in zip(site.operands, numbers, shares, strict=True):
                 c = sum_to(c, (*shape_of(operands[k]), group.size))
                 self.add(n, self.settled(Lanes(c, group), operands[k]), fresh=True)
