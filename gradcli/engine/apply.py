@@ -13,9 +13,9 @@ from typing import Any, NoReturn
 
 from ..ops import OPS
 from ..ops.op import Op, OpError
-from .backends import CPU, broadcast_shapes, count, is_inexact, is_scalar, shape_of
+from .backends import CPU, broadcast_shapes, count, dtype_name, is_inexact, is_scalar, shape_of
 from .boxes import UNBOXED, Dual, level_of, primal
-from .by_rows import joint, on_lanes, varies
+from .by_rows import in_order, joint, on_lanes, part_by_kind, varies, weighed_as_alone
 from .changes import note
 from .formulas import array_function, rule_reads, scalar_function
 from .integers import INTEGERS, is_integer, on_int_arrays, on_ints, verify_integers
@@ -30,7 +30,7 @@ _SCALARS = frozenset((float, int, bool))
 _STACKED = frozenset((tuple, Dual, Lanes))  # what only `stack` makes an array of
 LARGE = 2**21  # elements: smaller arrays are made without asking whether there is room
 _NO_OPTIONS: Mapping[str, Any] = {}
-STACK, PART, WHERE = OPS["stack"], OPS["part"], OPS["where"]
+STACK, PART, WHERE, FLOAT32 = OPS["stack"], OPS["part"], OPS["where"], OPS["float32"]
 
 
 def apply(run: Run, site: Site, operands: tuple[Any, ...], options: Mapping[str, Any] = _NO_OPTIONS, over: bool = False) -> Any:
@@ -174,7 +174,9 @@ def to_array(run: Run, site: Site, value: List) -> Any:
     items = value.items
     if _has_boxes(items, 0):
         stack = Site(STACK, site.span, (), site.of)
-        return apply(run, stack, tuple([to_array(run, site, i) if type(i) is List else i for i in items]), {"axis": 0})
+        y = apply(run, stack, tuple([to_array(run, site, i) if type(i) is List else i for i in items]), {"axis": 0})
+        widened = run.settings.dtype == "float32" and dtype_name(primal(y)) == "float64"
+        return apply(run, stack.derived(FLOAT32), (y,)) if widened else y
     return plain_array(run, value, lambda message, help: run.fail("E302", message, site.span, help=help))
 
 
@@ -227,7 +229,8 @@ def elementwise(run: Run, site: Site, primals: list[Any], out: Any = None) -> An
         refuse(run, site, error)
 
 
-def _elementwise(run: Run, site: Site, primals: list[Any], out: Any) -> Any:
+def _elementwise(run: Run, site: Site, primals: list[Any], out: Any = None, shown: list[Any] | None = None) -> Any:
+    """`shown` are the operands as messages describe them."""
     op = site.op
     kinds = {type(p) for p in primals}
     if Lanes in kinds:
@@ -254,7 +257,7 @@ def _elementwise(run: Run, site: Site, primals: list[Any], out: Any) -> Any:
             return array_function(run.backend, op)(*primals, out=out)
         y = run.backend.settle(array_function(run.backend, op)(*primals))
     except TypeError:
-        run.fail("E301", f"`{op.infix or op.name}` isn't defined for {' and '.join(map(describe, primals))}", site.span)
+        run.fail("E301", f"`{op.infix or op.name}` isn't defined for {' and '.join(map(describe, shown or primals))}", site.span)
     if op.forward is not None and op.integers == "float" and is_integer(y):  # a formula that takes ints as they are
         y = y.astype(run.settings.dtype)
     lost = shapes and getattr(y, "shape", ()) != shape  # by a formula that chose by a number, and read no array on that side
@@ -265,9 +268,15 @@ def _elementwise_on_lanes(run: Run, site: Site, primals: list[Any]) -> Lanes:
     """The same a row at a time, on arrays that have the rows last; `primals` get the rows that run."""
     group = joint(run, primals, site.span)
     primals[:] = [narrow(p, group) for p in primals]
-    if broadcast_shapes([p.shape for p in primals if getattr(p, "shape", ())]) is None:
+    shape = broadcast_shapes([p.shape for p in primals if getattr(p, "shape", ())])
+    if shape is None:
         _fail_broadcast(run, site, primals)
-    return Lanes(elementwise(run, site, [with_rows(p, group) for p in primals]), group)
+    if site.op.name == "pow":
+        part_by_kind(run, primals)
+    weighed = weighed_as_alone(run, primals, site.op.integers == "float" and not shape)
+    y = _elementwise(run, site, [with_rows(p, group) for p in weighed], shown=primals)
+    whole, xp = (*shape, group.size), run.backend.xp
+    return Lanes(in_order(xp, y if shape_of(y) == whole else xp.broadcast_to(y, whole)), group)
 
 
 def _fail_broadcast(run: Run, site: Site, primals: list[Any]) -> NoReturn:

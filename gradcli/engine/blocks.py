@@ -56,7 +56,7 @@ def in_blocks(run: Run, n: int, arguments: Pairs, call: Callable[[Group, list[An
 
 def _rows_in_a_block(n: int, arguments: Pairs) -> int:
     elements = sum(count(shape_of(read(v))) for a, axis in arguments if axis is not None for v in leaves(a))
-    return max(LEAST, ELEMENTS * n // max(elements, 1))
+    return LEAST * max(1, ELEMENTS * n // max(elements, 1) // LEAST)
 
 
 def _part(argument: Any, axis: int | None, rows: slice) -> Any:

@@ -14,7 +14,7 @@ from .attached import attach_grad
 from .backends import shape_of
 from .backward import backward
 from .batches import batch_jacobian
-from .by_rows import RowRange, apart
+from .by_rows import RowRange, agreed_value
 from .derivatives import detach, grad, hvp, jvp, vjp
 from .indexing import read_index
 from .jacobians import hessian, jacobian, verify_mode
@@ -87,7 +87,7 @@ def _listed(name: str) -> Callable[..., List]:
     def implementation(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> List:
         values = LAZY[name](run, site, operands)
         if type(values) is RowRange:  # lists of one length only can be one
-            apart(run, next(v for v in (values.stop, values.start, values.step) if type(v) is Lanes))
+            values = range(*[agreed_value(run, v) for v in (values.start, values.stop, values.step)])
         if type(values) is range:
             run.verify_allocation(8 * len(values), f"a list of {len(values)}", site.span)
         return List(list(values))

@@ -2,15 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import count
 from typing import Any, NoReturn
 
 from ..diagnostics import GradcliError, Span
+from ..ops import OPS
 from .lanes import Group, Lanes, UnrelatedError, deepest, narrow, spread, with_rows
 from .run import Run
 from .tape import Site
+
+WHERE = OPS["where"]
+_WEAK = "dl?D"  # what a number of a row is alone, but float32: a number of Python's, which takes the width of what it meets
+
+
+def weighed_as_alone(run: Run, primals: Sequence[Any], floats: bool = False) -> Sequence[Any]:
+    """Operands that give the dtype that they give a row alone: there a number is weak, and doesn't widen float32. `floats`:
+    and numbers are floats."""
+    if floats:
+        primals = [_as_float(run, v) for v in primals]
+    if not any(v.dtype.char in "fF" for v in primals if hasattr(v, "dtype")):
+        return primals
+    weak = [type(v) is Lanes and not v.shape and v.dtype.char in _WEAK for v in primals]
+    strong = [v.dtype for v, is_weak in zip(primals, weak, strict=True) if not is_weak and hasattr(v, "dtype")]
+    dtype = run.backend.xp.result_type(*strong) if strong else None
+    if dtype is None or dtype.char not in "fF" or not any(weak):
+        return primals
+    narrow = {"D": "complex64", "d": dtype, "l": dtype, "?": "bool"}
+    return [
+        Lanes(v.array.astype(narrow[v.dtype.char]), v.group) if is_weak else v
+        for v, is_weak in zip(primals, weak, strict=True)
+    ]  # fmt: skip
+
+
+def _as_float(run: Run, value: Any) -> Any:
+    """A number, or a number a row, that is an int or a bool as a float."""
+    if type(value) in (int, bool):
+        return run.real(float(value))
+    if type(value) is not Lanes or value.shape or value.dtype.char not in "l?":
+        return value
+    return Lanes(value.array.astype(run.settings.dtype), value.group)
+
+
+def part_by_kind(run: Run, primals: Sequence[Any]) -> None:
+    """Parts the rows where a power of ints is an int in some and a float in others: its exponent is negative there."""
+    exponent = primals[1]
+    ints = all(type(v) in (int, bool) or (hasattr(v, "dtype") and v.dtype.kind in "bi") for v in primals)
+    if ints and type(exponent) is Lanes:
+        negative = (exponent.array < 0).reshape(-1, exponent.group.size).any(axis=0)
+        if type(agreed(run, negative, exponent.group)) is Lanes:
+            raise ApartError(exponent.group, negative.astype("int64"))
 
 
 class ApartError(Exception):
@@ -27,6 +69,19 @@ def apart(run: Run, value: Lanes) -> NoReturn:
     flat = value.array.reshape(-1, value.group.size)
     _, labels = run.backend.xp.unique(flat, axis=1, return_inverse=True)
     raise ApartError(value.group, labels.reshape(-1))
+
+
+def agreed_value(run: Run, value: Any) -> Any:
+    """The one value of lanes that decide a shape, or what is done next. Parts the rows where they differ."""
+    if type(value) is not Lanes:
+        return value
+    value = narrow(value, joint(run, (value,), None))
+    array = value.array
+    if not value.group.size:
+        return run.backend.settle(run.backend.xp.zeros(value.shape, value.dtype))
+    if not bool((array == array[..., :1]).all()):
+        apart(run, value)
+    return run.backend.settle(array[..., 0].copy())
 
 
 def joint(run: Run, values: Any, span: Span | None) -> Group:
@@ -93,14 +148,12 @@ def on_lanes(run: Run, site: Site, primals: list[Any], options: Mapping[str, Any
     varying = [v for value in options.values() for v in (value if type(value) is tuple else (value,)) if type(v) is Lanes]
     group = joint(run, (*primals, *varying), site.span)
     primals[:] = [narrow(p, group) for p in primals]
+    if op is WHERE:
+        primals[1:] = weighed_as_alone(run, primals[1:])
     laned = [type(p) is Lanes for p in primals]
     if varying:
         options = {name: _map(lambda v: narrow(v, group), value) for name, value in options.items()}
     by_index = "index" in options and op.rows is not None
-    if by_index:
-        for i in varying:
-            if i.dtype.kind == "b":  # what a mask picks may differ in size
-                apart(run, i)
     if op.rows is None or (varying and not by_index):
         return _row_by_row(run, primals, options, group, compute)
 
@@ -118,15 +171,18 @@ def on_lanes(run: Run, site: Site, primals: list[Any], options: Mapping[str, Any
         if error.diagnostics[0].code in _OF_SHAPES:  # the message of a row alone has its own shapes
             _row_by_row(run, primals, options, group, compute)
         raise
-    return [Lanes(_in_order(xp, part), group) for part in y] if type(y) is list else Lanes(_in_order(xp, y), group)
+    return [Lanes(in_order(xp, part), group) for part in y] if type(y) is list else Lanes(in_order(xp, y), group)
 
 
 _OF_SHAPES = ("E304", "E320")
 
 
-def _in_order(xp: Any, y: Any) -> Any:
+def in_order(xp: Any, y: Any) -> Any:
     """The array with its rows side by side in memory (or one that stands for all), as all that comes next wants them; but
-    few rows of large values, as sweeps from several seeds have them, stay one behind another."""
+    few rows of large values, as sweeps from several seeds have them, stay one behind another. Complex numbers are as wide
+    as they are alone."""
+    if y.dtype.char == "F" and y.ndim == 1:
+        return y.astype("complex128")
     few = y.size > y.shape[-1] ** 2
     return y if few or y.strides[-1] in (y.dtype.itemsize, 0) else xp.ascontiguousarray(y)
 

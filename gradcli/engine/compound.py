@@ -14,8 +14,12 @@ from typing import Any
 from ..ops import OPS
 from ..ops.formula import Formula
 from ..ops.op import Op
-from .formulas import partial_formula, per_op
+from .backends import Backend
+from .chunks import rows_in_chunks
+from .formula_source import FormulaSource
+from .formulas import array_by_name, forward_formula, partial_formula, per_op
 
+EXPRESSION = "expression"  # the name of compound ops that a program's expressions are
 ONE, ZERO = Formula("number", 1.0), Formula("number", 0.0)
 
 
@@ -52,6 +56,20 @@ def cotangent_op(op: Op, operand: int) -> tuple[Op, tuple[int | str, ...]]:
     places: dict[int | str, Formula] = {read: Formula("operand", k + 1) for k, read in enumerate(reads)}
     formula = strict_product(Formula("operand", 0), substitute(partial, places))
     return compound(f"cotangent of {op.name}", formula, 1 + len(reads), op.category), reads
+
+
+@per_op
+def array_pulls(backend: Backend, op: Op, operands: tuple[int, ...]) -> Callable[..., Any]:
+    """The pullback of a compound op on numbers and float64 arrays with rows, by several operands at once,
+    `(shape, g, *operands) -> cotangents` of the shape of g: one way back through its formula, piece by piece. Products are
+    plain ones, right where the result is finite."""
+    n = len(op.signature.operands)
+    cotangents = differentiate(forward_formula(op), n, Formula("operand", n))
+    source = FormulaSource(arrays=True, strict=False)
+    results = source.values([cotangents[k] for k in operands])
+    parameters = ", ".join([f"x{n}", *(f"x{k}" for k in range(n))])
+    function = source.function(parameters, f"[{', '.join(results)}]", lambda name: array_by_name(backend, name))
+    return rows_in_chunks(backend, function)
 
 
 @per_op
@@ -95,10 +113,10 @@ def substitute(formula: Formula, places: dict[int | str, Formula]) -> Formula:
     return made[id(formula)]
 
 
-def differentiate(formula: Formula, n_operands: int) -> list[Formula]:
-    """The partials of a formula by its operands, which share what they have in common. In each product a cotangent of
-    exactly 0 makes 0, as in a sweep."""
-    cotangents: dict[int, Formula] = {id(formula): ONE}
+def differentiate(formula: Formula, n_operands: int, seed: Formula = ONE) -> list[Formula]:
+    """The partials of a formula by its operands, which share what they have in common; or their cotangents, for that of the
+    result. In each product a cotangent of exactly 0 makes 0, as in a sweep."""
+    cotangents: dict[int, Formula] = {id(formula): seed}
     found = [ZERO] * n_operands
     for node in reversed(list(formula)):
         g = cotangents.pop(id(node), None)

@@ -87,7 +87,8 @@ def ones_like(run: Run, value: Any) -> Any:
     value = primal(value)
     if type(value) is Lanes:
         group = run.group if run.group is not None and run.group.within(value.group) else value.group
-        return Lanes(run.backend.xp.ones((*value.shape, group.size), value.dtype), group)
+        xp = run.backend.xp  # one number that stands for all: what it is multiplied by needn't be read twice
+        return Lanes(xp.broadcast_to(xp.ones((), value.dtype), (*value.shape, group.size)), group)
     if not shape_of(value):
         return 1.0 if type(value) is float else _scalar_like(run, value, 1.0)
     return run.backend.xp.ones(value.shape, value.dtype)

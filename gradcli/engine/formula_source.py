@@ -20,10 +20,11 @@ class FormulaSource:
     arrays  for arrays; else for floats
     fast    floats by the bare functions and operators of Python, which may raise what `REFUSED` says; and strict products
             as plain ones, which are right where the result is finite
+    strict  whether strict products are strict; always so unless said otherwise
     """
 
-    def __init__(self, arrays: bool, fast: bool = False) -> None:
-        self.arrays, self.fast = arrays, fast
+    def __init__(self, arrays: bool, fast: bool = False, strict: bool = True) -> None:
+        self.arrays, self.fast, self.strict = arrays, fast, strict and not fast
         self.infix = _INFIX_THAT_RAISES if fast else _INFIX
         self.lines: list[str] = []
         self.conditions = 0
@@ -33,12 +34,19 @@ class FormulaSource:
 
     def value(self, formula: Formula) -> str:
         """The expression that computes `formula`; nodes used more than once get a local name."""
-        formula = self._interned(formula)
+        return self.values([formula])[0]
+
+    def values(self, formulas: list[Formula]) -> list[str]:
+        """The same of several, which share what they have in common."""
+        formulas = [self._interned(formula) for formula in formulas]
+        nodes = {id(node): node for formula in formulas for node in formula}
         uses: dict[int, int] = {}
-        for node in formula:
+        for formula in formulas:
+            uses[id(formula)] = uses.get(id(formula), 0) + len(formulas) - 1
+        for node in nodes.values():
             for argument in node.arguments:
                 uses[id(argument)] = uses.get(id(argument), 0) + 1
-        for node in formula:
+        for node in nodes.values():
             if id(node) in self._text:
                 continue
             text = self._node(node)
@@ -47,7 +55,7 @@ class FormulaSource:
                 self.lines.append(f"{name} = {text}")
                 text = name
             self._text[id(node)] = text
-        return self._text[id(formula)]
+        return [self._text[id(formula)] for formula in formulas]
 
     def _interned(self, formula: Formula) -> Formula:
         """The formula with each subexpression once, however often it was built."""
@@ -73,7 +81,7 @@ class FormulaSource:
         arguments = [self._text[id(a)] for a in node.arguments]
         if node.kind in self.infix:
             return f"({arguments[0]} {self.infix[node.kind]} {arguments[1]})"
-        if self.fast and node.kind in STRICT:
+        if not self.strict and node.kind in STRICT:
             return f"({arguments[0]} * {arguments[1]})"
         if node.kind == "neg":
             return f"(-{arguments[0]})"
@@ -105,12 +113,16 @@ class FormulaSource:
             lines = ["try:", *[f"    {line}" for line in lines], f"{REFUSED}:", f"    return refused({parameters})"]
         body = "".join(f"    {line}\n" for line in lines)
         exec(compile(f"def f({parameters}):\n{body}", "<formula>", "exec"), names)
-        function: Callable[..., Any] = names["f"]
+        function: Callable[..., Any] = names.pop("f")  # else names and function would refer to each other
         return function
 
 
 def _simplified(kind: str, arguments: tuple[Formula, ...]) -> Formula | None:
     """What is the same to the last bit: `x**1`, `1*x` and `x/1` are x, and `2 - 1` is 1; None for anything else."""
+    if kind == "where" and (condition := arguments[0]).kind == "eq":
+        a, b = condition.arguments
+        if a.kind == b.kind == "number":
+            return arguments[1] if a.value == b.value else arguments[2]
     if len(arguments) != 2:
         return None
     a, b = arguments

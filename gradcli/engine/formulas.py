@@ -146,8 +146,12 @@ def scalar_push(op: Op, operands: tuple[int, ...], repairs: bool = False) -> Cal
 # ---- on arrays -------------------------------------------------------------------------------------------------------
 
 
+def array_by_name(backend: Backend, name: str) -> Callable[..., Any]:
+    return backend.where if name == "where" else array_function(backend, OPS[name])
+
+
 def _array_by_name(backend: Backend) -> Callable[[str], Any]:
-    return lambda name: backend.where if name == "where" else array_function(backend, OPS[name])
+    return partial_of(array_by_name, backend)
 
 
 @per_op
@@ -168,10 +172,11 @@ def array_function(backend: Backend, op: Op) -> Callable[..., Any]:
 
 
 @per_op
-def array_partial(backend: Backend, op: Op, operand: int) -> Callable[..., Any]:
+def array_partial(backend: Backend, op: Op, operand: int, strict: bool = True) -> Callable[..., Any]:
     """The partial by one operand on arrays: `(y, *operands) -> partial`. One that is 1 where a condition holds and 0
-    elsewhere comes as bools, which have no float type to convert to or from."""
-    source = FormulaSource(arrays=True)
+    elsewhere comes as bools, which have no float type to convert to or from. Without `strict`, products inside are plain
+    ones, right where the result is finite."""
+    source = FormulaSource(arrays=True, strict=strict)
     partial = partial_formula(op, operand)
     formula = partial.arguments[0] if _is_mask(partial) else partial
     return source.function(f"y, {_operands(op)}", source.value(formula), _array_by_name(backend))
@@ -203,7 +208,7 @@ def array_pull(backend: Backend, op: Op, operand: int, repairs: bool, summed: bo
         return lambda g, y, *operands, into=None, onto=None: (
             xp.negative(g, out=into) if onto is None else xp.subtract(onto, g, onto)
         )
-    function = array_partial(backend, op, operand)
+    function = array_partial(backend, op, operand, repairs)
     if _is_mask(partial) and not (repairs or summed):
         return lambda g, y, *operands, into=None, onto=None: added(xp.multiply(g, function(y, *operands), out=into), onto)
 

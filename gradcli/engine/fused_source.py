@@ -14,7 +14,7 @@ from ..ops.op import Op
 from .apply import apply
 from .backends import INT_MAX, INT_MIN
 from .boxes import Dual, primal
-from .compound import compound, substitute, tangent_formula
+from .compound import EXPRESSION, compound, substitute, tangent_formula
 from .formula_source import REFUSED, FormulaSource
 from .formulas import fast_by_name, forward_formula, scalar_function
 from .readings import READ
@@ -169,7 +169,7 @@ class _Writer:
         elif "dual" in self.kinds:
             lines += self._with_tangent(result.formula)
         else:
-            op = compound("expression", result.formula, len(self.operands))
+            op = compound(EXPRESSION, result.formula, len(self.operands))
             site = Site(op, span)
             if "boxed" in self.kinds:
                 self.names["site"] = site

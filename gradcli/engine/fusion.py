@@ -17,6 +17,7 @@ from typing import Any
 from ..lang import program
 from .boxes import Dual, primal
 from .compiler import Closure, Compiler
+from .fused_rows import FusedRows
 from .fused_source import MISS, Leaf, Operation, Plan, write
 from .inlining import Known, expression_of, inlined
 from .readings import READ, NotPlainError, is_operation, is_readable, read_call
@@ -96,6 +97,7 @@ def _fuse(
     variants: dict[tuple[str, ...], Callable[..., Any] | None] = {}
     hot: Callable[..., Any] | None = None
     closures = [leaf.value for leaf in leaves if leaf.kind == "closure"]
+    rows = FusedRows(found)
     count = 0
 
     def choose(values: list[Any]) -> None:
@@ -113,6 +115,10 @@ def _fuse(
             y = hot(frame)
             if y is not MISS:
                 return y
+        if frame[0].group is not None:
+            values = [frame[leaf.value] if leaf.kind == "slot" else frame[leaf.value][0] for leaf in leaves]
+            site = rows.site(frame[0], values)
+            return cold(frame) if site is None else single(frame[0], site, tuple(values))
         count += 1
         if count >= HOT:
             choose([frame[leaf.value] if leaf.kind == "slot" else frame[leaf.value][0] for leaf in leaves])
@@ -122,7 +128,8 @@ def _fuse(
         """The same where closures are among the leaves, which must be called once only."""
         nonlocal count
         count += 1
-        if count < HOT:
+        grouped = frame[0].group is not None
+        if count < HOT and not grouped:
             return cold(frame)
         given = [closure(frame) for closure in closures]
         if hot is not None:
@@ -134,7 +141,12 @@ def _fuse(
             frame[leaf.value] if leaf.kind == "slot" else frame[leaf.value][0] if leaf.kind == "cell" else next(rest)
             for leaf in leaves
         ]
-        choose(values)
+        if grouped:
+            site = rows.site(frame[0], values)
+            if site is not None:
+                return single(frame[0], site, tuple(values))
+        else:
+            choose(values)
         return _one_by_one(frame[0], ops, values, single)
 
     return expression_with_parts if closures else expression

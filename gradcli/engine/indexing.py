@@ -11,7 +11,7 @@ from ..ops import OPS
 from .apply import apply, to_array
 from .attached import gradient
 from .backends import CPU, dtype_name, shape_of
-from .by_rows import apart
+from .by_rows import agreed_value
 from .choices import deciding
 from .compiler import Closure, Compiler
 from .lanes import Lanes
@@ -60,7 +60,7 @@ def _bound(run: Run, value: Any, span: Span) -> Any:
     if value is None or (type(value) is int):
         return value
     if type(value) is Lanes and value.dtype.kind == "i":
-        apart(run, value)  # the size of a slice must be one
+        return agreed_value(run, value)  # the size of a slice must be one
     run.fail("E303", f"a slice takes ints, and this is {describe(value)}", span)
 
 
@@ -93,6 +93,9 @@ def verify_index(run: Run, container: Any, index: tuple[Any, ...], span: Span) -
     for position, i in enumerate(index):
         if i is None:
             continue
+        if type(i) is Lanes and not i.shape and i.dtype.kind == "i":
+            wrong = i.array[(i.array < -shape[axis]) | (i.array >= shape[axis])]
+            i = int(wrong[0]) if wrong.size else 0
         if i is Ellipsis:
             axis = len(shape) - (len(index) - position - 1)
             continue
@@ -101,8 +104,8 @@ def verify_index(run: Run, container: Any, index: tuple[Any, ...], span: Span) -
                 "E303", f"index {i} is out of range for axis {axis} of size {shape[axis]}", span,
                 f"the shape is {show_shape(shape)}", "indices count from 0; negative ones from the end",
             )  # fmt: skip
-        i = i.array if type(i) is Lanes else i
-        if hasattr(i, "dtype") and i.dtype.kind == "i" and i.size and not bool(((i >= -shape[axis]) & (i < shape[axis])).all()):
+        values = i.array if type(i) is Lanes else i
+        if hasattr(i, "dtype") and i.dtype.kind == "i" and not bool(((values >= -shape[axis]) & (values < shape[axis])).all()):
             run.fail(
                 "E303",
                 f"an index is out of range for axis {axis} of size {shape[axis]}",
@@ -172,6 +175,8 @@ def read_index(run: Run, site: Site, x: Any, index: tuple[Any, ...]) -> Any:
         run.fail("E303", f"a string is no index of {describe(container)}", site.span)
     if not shape_of(container):
         run.fail("E303", f"{describe(container)} has no elements to index", site.span)
+    if run.group is not None:  # what a mask picks must be of one size
+        index = tuple([agreed_value(run, i) if type(i) is Lanes and i.dtype.kind == "b" else i for i in index])
     if run.backend is not CPU:  # where an array of indices is taken modulo the size
         verify_index(run, container, index, site.span)
     try:
@@ -185,7 +190,7 @@ def read_index(run: Run, site: Site, x: Any, index: tuple[Any, ...]) -> Any:
 def list_item(run: Run, items: List, index: tuple[Any, ...], span: Span) -> Any:
     first = index[0]
     if type(first) is Lanes:  # of another kind than the other items, perhaps
-        apart(run, first)
+        first = agreed_value(run, first)
     if type(first) is slice:
         value: Any = List(items.items[first])
     elif type(first) is int:

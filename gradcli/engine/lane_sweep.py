@@ -9,6 +9,7 @@ from ..ops import OPS
 from .apply import apply
 from .backends import is_complex, shape_of, sum_to
 from .boxes import primal
+from .compound import EXPRESSION, array_pulls
 from .formulas import array_pull, is_bounded
 from .lanes import Group, Lanes, common, deepest, lifted, spread, with_rows, zeros
 from .rules import Value
@@ -20,6 +21,23 @@ ADD, SPREAD_ROWS = OPS["add"], OPS["spread_rows"]
 
 def _alike(total: Lanes, operand: Lanes, cotangent: Any) -> bool:
     return bool(total.array.dtype == operand.array.dtype == cotangent.dtype and total.array.shape == cotangent.shape)
+
+
+def apart_from(c: Any, g: Any) -> Any:
+    """A share of a cotangent that isn't a view of it, as that may be written to in place."""
+    inner, whole = primal(c), primal(g)
+    if type(c) is Lanes and type(whole) is Lanes and getattr(c.array, "base", None) is whole.array:
+        return Lanes(inner.array.copy(), inner.group)
+    return c
+
+
+def _once(g: Any) -> Any:
+    """A cotangent of which all elements are one number, as that of a sum, as that number."""
+    return g if any(g.strides) or not g.size else g[(0,) * g.ndim]
+
+
+def _is_plain(value: Any) -> bool:
+    return type(value) is float or (hasattr(value, "strides") and value.dtype.char == "d")
 
 
 class LaneSweep:
@@ -54,6 +72,14 @@ class LaneSweep:
         free = number in self.owned and g.group is group  # whether nobody needs `g` any more after the last operand
         cotangent = g.array if type(g) is Lanes and g.group is group else spread(backend.xp, g, group).array
         result, *arrays = [with_rows(v, group) for v in (y, *operands)]
+        together = site.op.name == EXPRESSION and not self.repairs and (marked is None or marked.issuperset(numbers))
+        if together and all(map(_is_plain, (cotangent, *arrays))):
+            self.risks = True
+            shares = array_pulls(backend, site.op, site.operands)(cotangent.shape, _once(cotangent), *arrays)
+            for k, n, c in zip(site.operands, numbers, shares, strict=True):
+                c = sum_to(c, (*shape_of(operands[k]), group.size))
+                self.add(n, self.settled(Lanes(c, group), operands[k]), fresh=True)
+            return
         for k, n in zip(site.operands, numbers, strict=True):
             if marked is not None and n not in marked:
                 continue

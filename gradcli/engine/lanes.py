@@ -140,6 +140,10 @@ class Lanes:
     def dtype(self) -> Any:
         return self.array.dtype
 
+    def rows_first(self) -> Any:
+        """The values as one array, a row each."""
+        return self.array.transpose(-1, *range(self.ndim))
+
     def __repr__(self) -> str:
         return f"<{self.group.size} rows of {self.dtype}, shape {self.shape}>"
 

@@ -12,7 +12,7 @@ from ..ops import OPS
 from .apply import apply
 from .backends import CPU, Backend, is_complex, shape_of, sum_to
 from .formulas import array_pull, is_bounded, scalar_pull
-from .lane_sweep import LaneSweep
+from .lane_sweep import LaneSweep, apart_from
 from .lanes import Lanes
 from .own_rules import OwnCall
 from .rules import Language, RowLanguage, Value, array_language
@@ -289,9 +289,14 @@ class Sweep(LaneSweep):
                 continue
             if is_complex(primal(c := c.v)) and not is_complex(operands[k]):
                 c = apply(run, site.derived(REAL), (c,))
-            if handed_on and n not in self.cotangents and not laned:
+            if laned:
+                c = apart_from(c, g) if op is SETITEM and not handed_on else c
+                c = self.settled(c, operands[k])
+                self.add(n, c, fresh=handed_on and not self.recorded)
+                continue
+            if handed_on and n not in self.cotangents:
                 self.owned.add(n)
-            self.add(n, self.settled(c, operands[k]) if laned else c)
+            self.add(n, c)
 
     def _accumulate(self, rule: Any, m: Any, n: int, g: Any, y: Any, x: Any, options: Any) -> None:
         """Adds a small cotangent into the operand's buffer, in place: amortised over a loop of reads."""

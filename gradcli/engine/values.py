@@ -15,6 +15,7 @@ from ..ops.op import Op
 from .backends import dtype_name, is_inexact, shape_of
 from .boxes import Dual
 from .keeping import KeepingTrace
+from .lanes import Lanes
 from .tape import Leaf, primal
 from .windows import Window
 
@@ -292,6 +293,8 @@ def describe(value: Any) -> str:
     shape = shape_of(value)
     if shape:
         return f"{dtype_name(value)} of shape {show_shape(shape)}"
+    if type(value) is Lanes:
+        return f"{dtype_name(value)} in each of {value.group.size} rows"
     return f"{dtype_name(value)} {show(value)}" if is_number(value) else type(value).__name__
 
 
@@ -319,7 +322,7 @@ def show(value: Any, depth: int = 0) -> str:
         return str(value).strip("()")
     if isinstance(value, Function | Op | Transform | Namespace | Instance | Tape):
         return f"<{describe(value)}>"
-    return str(value)
+    return str(value.rows_first() if kind is Lanes else value)
 
 
 def _show_item(value: Any, depth: int) -> str:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
+from ..diagnostics import GradcliError
 from ..lang import program
 from ..ops import OPS
 from .apply import apply, to_array
 from .backends import CPU, dtype_name, shape_of
 from .boxes import UNBOXED, Dual, level_of, lowered, primal
+from .by_rows import agreed_value
 from .compiler import Closure, Compiler
 from .indexing import GETITEM, compile_items, dict_item, fail_index, list_item, member, read_index, verify_index
 from .lanes import Lanes
@@ -42,13 +44,7 @@ def write(run: Run, site: Site, array: Any, origin: Any, index: tuple[Any, ...],
         return _write_lanes(run, site, array, origin, index, value, alone)
     keeps = run.trace.room > 0  # the array as it was, too
     owned = alone and array.base is None and getattr(array.flags, "writeable", True) and not keeps
-    if not (type(x) in (float, int, bool, complex) or hasattr(x, "dtype")):
-        run.fail("E301", f"an element of an array can't be {describe(x)}", site.span, help="arrays hold numbers only")
-    kind = dtype_name(x)
-    if (array.dtype.kind in "bi" and kind.startswith(("float", "complex"))) or (array.dtype.kind == "f" and kind == "complex128"):
-        wider = "complex128" if kind == "complex128" else "float64"
-        message = f"a {kind} doesn't fit into an element of an array of {array.dtype}"
-        run.fail("E312", message, site.span, help=f"make it an array of {wider}: `a = {wider}(a)`")
+    _verify_kind(run, site, array, x)
     if any(type(i) is str for i in index):
         run.fail("E303", f"a string is no index of {describe(array)}", site.span)
     if run.backend is not CPU:
@@ -61,12 +57,7 @@ def write(run: Run, site: Site, array: Any, origin: Any, index: tuple[Any, ...],
     except IndexError:
         fail_index(run, array, index, site.span)
     except (ValueError, TypeError):
-        target = shape_of(array[index])
-        run.fail(
-            "E302",
-            f"a value of shape {show_shape(shape_of(x))} doesn't fit into elements of shape {show_shape(target)}",
-            site.span,
-        )
+        _fail_shape(run, site, shape_of(x), shape_of(array[index]))
     active = tuple([k for k, v in enumerate((origin, value)) if type(v) is tuple])
     if not active:
         return y
@@ -76,13 +67,41 @@ def write(run: Run, site: Site, array: Any, origin: Any, index: tuple[Any, ...],
     return run.trace.record(site.on(active), inputs, saved, index, kept, y)
 
 
+def _verify_kind(run: Run, site: Site, array: Any, x: Any) -> None:
+    """Raises GradcliError (E301, E312) for what is no number, or of a wider kind than the array's elements."""
+    if not (type(x) in (float, int, bool, complex) or hasattr(x, "dtype")):
+        run.fail("E301", f"an element of an array can't be {describe(x)}", site.span, help="arrays hold numbers only")
+    kind, own = dtype_name(x), array.dtype.kind
+    if (own in "bi" and kind.startswith(("float", "complex"))) or (own == "f" and kind == "complex128"):
+        wider = "complex128" if kind == "complex128" else "float64"
+        message = f"a {kind} doesn't fit into an element of an array of {array.dtype}"
+        run.fail("E312", message, site.span, help=f"make it an array of {wider}: `a = {wider}(a)`")
+
+
+def _fail_shape(run: Run, site: Site, shape: tuple[int, ...], target: tuple[int, ...]) -> NoReturn:
+    message = f"a value of shape {show_shape(shape)} doesn't fit into elements of shape {show_shape(target)}"
+    run.fail("E302", message, site.span)
+
+
 def _write_lanes(run: Run, site: Site, array: Any, origin: Any, index: tuple[Any, ...], value: Any, alone: bool) -> Any:
     """The same where the array, the index or the value differs between rows."""
+    x = primal(value)
+    _verify_kind(run, site, array, x)
     verify_index(run, array, index, site.span)
+    # Where a mask chooses between an element and one number, rows may have masks of their own; else they pick as many.
+    chooses = len(index) == 1 and not shape_of(x) and shape_of(index[0]) == array.shape
+    if not chooses:
+        index = tuple([agreed_value(run, i) if type(i) is Lanes and i.dtype.kind == "b" else i for i in index])
     held = array.array if type(array) is Lanes else None
     mine = alone and held is not None and held.base is None and sys.getrefcount(held) <= _SOLE_OWNER + 1
     inplace = mine and array.group is run.group and array.dtype == getattr(primal(value), "dtype", array.dtype)
-    return apply(run, site, (array if origin is None else (array, *origin), value), {"index": index, "inplace": inplace})
+    try:
+        return apply(run, site, (array if origin is None else (array, *origin), value), {"index": index, "inplace": inplace})
+    except GradcliError as error:
+        if error.diagnostics[0].code == "E320":
+            row = tuple([i.array[..., 0] if type(i) is Lanes else i for i in index])
+            _fail_shape(run, site, shape_of(x), run.backend.xp.empty(array.shape, bool)[row].shape)
+        raise
 
 
 def _write_dual(run: Run, site: Site, dual: Dual, origin: Any, index: tuple[Any, ...], value: Any, alone: bool) -> Any:
@@ -175,6 +194,8 @@ def replace(run: Run, site: Site, container: Any, path: list[Any], value: Any, n
     if type(container) is Instance:
         refuse_assignment(run, container, step, site.span)
     if type(container) is List:
+        if not isinstance(step, str) and type(step[0]) is Lanes:
+            step = (agreed_value(run, step[0]), *step[1:])
         if isinstance(step, str) or (len(step) != 1 and not isinstance(step[0], int)) or type(step[0]) is not int:
             run.fail("E303", "an entry of a list is named by an int", site.span)
         i, rest = step[0], ([step[1:], *rest] if len(step) > 1 else rest)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .op import Op
-from .rows_elements import read_elements, write_elements
+from .rows_elements import chooses, read_elements, write_elements
 
 # An index is a tuple of ints, slices, None, Ellipsis and int or bool arrays, as NumPy takes it.
 
@@ -36,6 +36,13 @@ def _index_add(xp: Any, x: Any, value: Any, index: Any, inplace: bool = False) -
     return y
 
 
+def _picked(m: Any, g: Any, y: Any, x: Any, value: Any, index: Any, inplace: bool = False) -> Any:
+    """What belongs to a value that was written."""
+    if chooses(index):
+        return m.sum(m.where(index[0], g, 0.0), axis=None, keepdims=False)
+    return m.sum_to(m.getitem(g, index=index), shape=value.shape)
+
+
 def _strict_partial(m: Any, one: Any, other: Any) -> Any:
     """The other factor; but where the product was repaired it is 0 whatever one does, and so is the partial."""
     return m.where(m.isfinite(other), other, m.where(one == 0, 0.0, other))
@@ -48,7 +55,7 @@ OPS = [
     Op("setitem", "x, value; index, inplace=false", "x with other elements at an index.", category="shape", internal=True,
        compute=_setitem, rows=write_elements(adds=False), linear=True, vjp=(
            lambda m, g, y, x, value, index, inplace=False: m.setitem(g, 0.0, index=index, inplace=inplace),
-           lambda m, g, y, x, value, index, inplace=False: m.sum_to(m.getitem(g, index=index), shape=value.shape))),
+           _picked)),
     Op("index_add", "x, value; index, inplace=false", "x with values added at an index; an element named twice gets both.",
        category="shape", internal=True, compute=_index_add, rows=write_elements(adds=True), linear=True, vjp=(
            lambda m, g, y, x, value, index, inplace=False: g,

@@ -13,6 +13,11 @@ def is_laned(index: Any) -> bool:
     return hasattr(index, "group")
 
 
+def chooses(index: tuple[Any, ...]) -> bool:
+    """Whether an index is a mask that differs between rows: it then chooses between elements and one number."""
+    return len(index) == 1 and is_laned(index[0]) and index[0].dtype.kind == "b"
+
+
 def _whole_index(xp: Any, index: tuple[Any, ...], rank: int, n: int) -> tuple[tuple[Any, ...], bool]:
     """An index of values as one of their arrays, and whether the rows come first in what it gives. Where a row has an index
     of its own, each takes its own row."""
@@ -54,6 +59,8 @@ def write_elements(adds: bool) -> Rule:
 
     def rule(xp: Any, compute: Any, operands: Any, laned: Any, options: Any, n: int) -> Any:
         x, value = operands
+        if chooses(options["index"]):
+            return xp.where(options["index"][0].array, value, x if laned[0] else x[..., None]).astype(x.dtype)
         if not laned[0]:
             x = xp.broadcast_to(xp.asarray(x)[..., None], (*x.shape, n))
         value = value if laned[1] or not getattr(value, "ndim", 0) else value[..., None]

@@ -1,0 +1,121 @@
+"""Many rows: by blocks, and with hot expressions as one operation. Neither can be told from what is given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradcli
+from gradcli.engine import blocks, fused_rows, mapping
+from gradcli.ops import OPS
+
+pytestmark = pytest.mark.filterwarnings("error")
+X = np.random.default_rng(3).normal(size=(50, 4))
+ROSENBROCK = "fn f(x) = sum(100 * (x[1:] - x[:-1]**2)**2 + (1 - x[:-1])**2)\n"
+
+
+def _run(source: str, **inputs: Any) -> Any:
+    return gradcli.load(source=source).with_options(grad=False).run(inputs)
+
+
+def _both(source: str, monkeypatch: pytest.MonkeyPatch, taken: bool) -> None:
+    """A program gives the same by blocks of seven rows and of all; `taken`: blocks were what it ran by."""
+    whole = _run(source, X=X)
+    found: list[bool] = []
+
+    def told(*arguments: Any) -> Any:
+        value = blocks.in_blocks(*arguments)
+        found.append(value is not None)
+        return value
+
+    monkeypatch.setattr(blocks, "ELEMENTS", 28)
+    monkeypatch.setattr(blocks, "LEAST", 7)
+    monkeypatch.setattr(mapping, "in_blocks", told)
+    parts = _run(source, X=X)
+    assert found == [taken]
+    assert parts.printed == whole.printed
+    for a, b in zip(_flat(list(parts.outputs.values())), _flat(list(whole.outputs.values())), strict=True):
+        assert (a.shape, a.dtype) == (b.shape, b.dtype)
+        np.testing.assert_allclose(a, b, rtol=1e-14, atol=1e-14)
+
+
+def _flat(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        value = list(value.values())
+    return [part for item in value for part in _flat(item)] if isinstance(value, list) else [np.asarray(value)]
+
+
+HEAD = "const X: float[n, m]\n"
+
+
+@pytest.mark.parametrize(
+    ("program", "taken"),
+    [
+        (ROSENBROCK + "output vmap(value_and_grad(f))(X)", True),
+        (ROSENBROCK + "output vmap(hessian(f))(X)", True),
+        ("fn f(x, w) = sum(x) * w\noutput vmap(f, in_axes = [0, none])(X, 2.0)", True),
+        ("fn f(x, w) = sum(x) * w\noutput vmap(f)(X, w = X[:, 0])", True),
+        ("fn f(x) = x * 2\noutput vmap(f, in_axes = 1)(X.T)", True),
+        ("fn f(p) { return {a: p.x + p.y[0], b: [p.y, 1]} }\noutput vmap(f)({x: X[:, 0], y: X})", True),
+        ("fn f(x) { while sum(x**2) > 0.1 { x = x / (1.5 + x[0]**2) }; return x }\noutput vmap(f)(X)", True),
+        ("fn f(x) = sum(x[x > 0])\noutput vmap(f)(X)", True),
+        ("fn f(x) = x[0]\noutput vmap(f)(X[:10])", False),  # too few
+        ("fn f(x) { print x[0]; return x }\noutput vmap(f)(X)", False),  # once, of all
+        ("fn f(x) = x + normal(4)\noutput vmap(f)(X)", False),  # each draws what it would alone
+        ("var w = 1.0\nfn f(x) = sum(x) * w\noutput grad(sum(vmap(f)(X)), w)", False),  # recorded
+        ("var w = 1.0\nfn f(x) { w := 2.0; return x * w }\noutput vmap(f)(X), w", False),  # a change
+    ],
+)
+def test_blocks_give_what_all_rows_give(program: str, taken: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    _both(HEAD + program, monkeypatch, taken)
+
+
+def test_values_of_different_kinds_are_told_of_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = HEAD + "fn f(x) { if x[0] > X[20, 0] { return x }; return x[:2] }\noutput vmap(f)(X)"
+    monkeypatch.setattr(blocks, "ELEMENTS", 4)
+    monkeypatch.setattr(blocks, "LEAST", 1)
+    with pytest.raises(gradcli.GradcliError, match="E314"):
+        _run(program, X=np.sort(X, axis=0))
+
+
+PROGRAMS = {
+    "rosenbrock": ROSENBROCK + "output vmap(value_and_grad(f))(X)",
+    "second order": ROSENBROCK + "output vmap(hessian(f))(X), vmap(hvp(f))(X, X)",
+    "forward": ROSENBROCK + "output vmap(jvp(f))(X, X**2)",
+    "numbers of a row and vectors": "fn f(x) { a = x[0]; return sum(a * x**2 + x / (a**2 + 1)) }\n"
+                                    "output vmap(value_and_grad(f))(X)",
+    "shared": "var w = [1.0, 2.0, 0.5, 3.0]\nvar b = 0.3\nfn f(x) = sum((x * w + b)**2 - b * x)\n"
+              "s = sum(vmap(f)(X))\noutput s, grad(s, [w, b])",
+    "a strict zero": "fn f(x) { y = x * 0; return sum(sqrt(y) * 0 + x * y**2 + x) }\noutput vmap(value_and_grad(f))(X)",
+    "no float": "fn f(x) { i = int64(x * 9); return sum(i * i + 2 * i - x * i) }\noutput vmap(f)(X)",
+    "loop": "fn f(x) {\n  s = x[0]; k = 0\n  while s**2 + k * 0.01 < 3 { s = s * 1.1 + 0.1 * sin(s) - x[1]**2 * 0.01; k += 1 }\n"
+            "  return s + k\n}\noutput vmap(value_and_grad(f))(X)",
+    "mixed shapes": "fn f(x) { m = outer(x, x); return sum(m * x + 2 * m - x**2 * x[0]) }\noutput vmap(value_and_grad(f))(X)",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_hot_expressions_are_one_operation(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    singly = _run(HEAD + PROGRAMS[name], X=X)
+    monkeypatch.setattr(fused_rows, "MANY", 1)
+    monkeypatch.setattr(fused_rows, "HOT", 1)
+    made: list[Any] = []
+    compound = fused_rows.compound
+    monkeypatch.setattr(fused_rows, "compound", lambda *facts: made.append(facts) or compound(*facts))
+    together = _run(HEAD + PROGRAMS[name], X=X)
+    assert bool(made) == (name not in ("no float", "forward"))
+    for a, b in zip(_flat(list(together.outputs.values())), _flat(list(singly.outputs.values())), strict=True):
+        assert (a.shape, a.dtype) == (b.shape, b.dtype)
+        np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-13)
+
+
+def test_shapes_that_do_not_fit_are_refused_where_they_meet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fused_rows, "MANY", 1)
+    monkeypatch.setattr(fused_rows, "HOT", 1)
+    with pytest.raises(gradcli.GradcliError) as raised:
+        _run(HEAD + "fn f(x) = sum(2 * x + (x[1:] - x)**2)\noutput vmap(f)(X)", X=X)
+    (error,) = raised.value.diagnostics
+    assert (error.code, error.message) == ("E302", "shapes (3,) and (4,) don't broadcast in `-`")
+    assert OPS["sub"].infix == "-"
