@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+from ..diagnostics import GradcliError
 from .backends import Backend, count, dtype_name, shape_of
 from .boxes import UNBOXED, level_of
 from .changes import forget
@@ -31,11 +32,18 @@ def in_blocks(run: Run, n: int, arguments: Pairs, call: Callable[[Group, list[An
     if n < 2 * size or not plain or any(level_of(read(v)) != UNBOXED for a, _ in arguments for v in leaves(a)):
         return None
     seen = len(run.printed), len(run.expectations), len(run.diagnostics)
+    divisions = len(run.changes)
     run.changes.append({})
     stacked: Any = None
     for start in range(0, n, size):
         group = Group(min(size, n - start))
-        value = call(group, [_part(a, axis, slice(start, start + group.size)) for a, axis in arguments])
+        try:
+            value = call(group, [_part(a, axis, slice(start, start + group.size)) for a, axis in arguments])
+        except GradcliError:  # a row's, whose number the whole knows
+            del run.changes[divisions + 1 :]
+            break
+        finally:
+            run.group = None
         parts = [read(v) for v in leaves(value)]
         told = (len(run.printed), len(run.expectations), len(run.diagnostics)) != seen
         if told or run.changes[-1] or not all(level_of(v) == UNBOXED and (is_number(v) or type(v) is Lanes) for v in parts):

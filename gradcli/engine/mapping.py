@@ -8,9 +8,11 @@ shape or the next function depends on a row's own value, the call begins again f
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from ..diagnostics import GradcliError
 from ..ops import OPS
 from .apply import apply
 from .backends import shape_of
@@ -40,21 +42,60 @@ def call_mapped(run: Run, transform: Transform, arguments: list[Any], keywords: 
     pairs = [*zip(arguments, axes, strict=True), *((value, 0) for value in keywords.values())]
     group = _group(run, transform, pairs, site)
 
-    def call(group: Group, values: list[Any]) -> Any:
-        given = [_rows(run, group, value, axis, site) for value, (_, axis) in zip(values, pairs, strict=True)]
+    def unfolded(group: Group, values: list[Any]) -> list[Any]:
+        return [_rows(run, group, value, axis, site) for value, (_, axis) in zip(values, pairs, strict=True)]
+
+    def call(group: Group, given: list[Any]) -> Any:
         named = dict(zip(keywords, given[len(arguments) :], strict=True))
         return _call(run, group, partial(call_value, run, transform.function, given[: len(arguments)], named, site), site)
 
     outside, divisions = run.group, len(run.changes)
+    value = in_blocks(run, group.size, pairs, lambda block, values: call(block, unfolded(block, values)))
+    if value is not None:
+        return value
+    given = unfolded(group, [value for value, _ in pairs])
     try:
-        value = in_blocks(run, group.size, pairs, call)
-        if value is not None:
-            return value
-        value = call(group, [value for value, _ in pairs])
+        value = call(group, given)
+    except GradcliError as error:
+        if group.size == 1 or outside is not None or error.diagnostics[0].code.startswith("E4"):
+            raise  # limits are those of the whole run
+        run.group = outside
+        del run.changes[divisions:]
+        raise _of_a_row(run, group, lambda part: call(part, given), error) from None
     finally:
         run.group = outside
         del run.changes[divisions:]
     return map_structure(lambda v: _stacked(run, transform, group, v, site), value)
+
+
+def _of_a_row(run: Run, group: Group, call: Callable[[Group], Any], error: GradcliError) -> GradcliError:
+    """The error that the first row which fails gives by itself, found by halving."""
+
+    def failure(low: int, high: int) -> GradcliError | None:
+        told = [len(run.printed), len(run.expectations), len(run.diagnostics)]
+        run.changes.append({})
+        try:
+            call(Group(high - low, group, run.backend.xp.arange(low, high)))
+        except GradcliError as failed:
+            return failed
+        finally:
+            del run.changes[divisions + 1 :]
+            forget(run)
+            run.group = outside
+            del run.printed[told[0] :], run.expectations[told[1] :], run.diagnostics[told[2] :]
+        return None
+
+    outside, divisions = run.group, len(run.changes)
+    low, high = 0, group.size
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if failure(low, middle) is not None else (middle, high)
+    found = failure(low, high)
+    if found is None:  # what fails for all rows together only
+        return error
+    if low:  # what fails in the first row mostly fails in all of them
+        found.diagnostics[:] = [replace(d, message=f"{d.message}, in row {low} of `vmap`") for d in found.diagnostics]
+    return found
 
 
 def _rows(run: Run, group: Group, value: Any, axis: int | None, site: Site) -> Any:

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from gradcli.diagnostics import GradcliError
+
 from .divergent_programs import programs
 from .programs import evaluate
 
@@ -59,3 +61,32 @@ def test_few_rows(rows: list[float]) -> None:
     together, alone = both("fn f(x, w) { if x > 0.4 { return x * w }; return x**3 + w }\n", rows)
     for name, value in alone.items():
         np.testing.assert_allclose(together[name], value, rtol=1e-14, err_msg=name)
+
+
+@pytest.mark.parametrize(
+    ("program", "row", "message"),
+    [
+        ("print vmap(fn(i) = 1 // i)([1, 2, 0, 3])", 2, "int division by zero"),
+        ("print vmap(fn(x, i) = x[i])([[1.0, 2.0], [3.0, 4.0], [1.0, 2.0]], [0, 5, 1])", 1, "index 5 is out of range"),
+        ("fn f(x) { if x > 1 { return 1 // int64(x - 2) }; return 0 }; print vmap(f)([0.0, 1.0, 2.5, 5.0])", 2, "division"),
+        ("fn f(n) { s = 0; for i in range(n) { s = s + i }; return 7 // s }; print vmap(f)([9, 0])", 1, "division"),
+        ("v = arange(40000) - 39990; print vmap(fn(i) = 1 // i)(v)", 39990, "int division by zero"),
+    ],
+)
+def test_the_row_that_fails_is_named(program: str, row: int, message: str) -> None:
+    with pytest.raises(GradcliError) as raised:
+        evaluate(program)
+    assert message in raised.value.diagnostics[0].message
+    assert f", in row {row} of `vmap`" in raised.value.diagnostics[0].message
+
+
+def test_a_failure_that_is_expected_leaves_nothing() -> None:
+    source = """var w = 1.0
+fn f(x) { print "at", x; w :+= 0.0; return 1 // int64(x) }
+expect error "in row 1" { print vmap(f)([1.0, 0.0]) }
+y = vmap(fn(x) = x * w)([1.0, 2.0])
+expect grad(sum(y), w) ~= 3.0
+expect w ~= 1.0
+"""
+    evaluation = evaluate(source)
+    assert [e.passed for e in evaluation.expectations] == [True] * 3
