@@ -175,12 +175,9 @@ output vmap(f)(X)
     assert peak < 5 * 300 * x.nbytes
 
 
-def test_a_written_slice_of_the_same_array_in_second_derivatives() -> None:
+def test_a_written_slice_of_the_same_array_in_jacobians() -> None:
     """The share of what was written is no view of the cotangent, in which it is then set to 0."""
-    program = "fn f(x) { a = sin(x); a[0:2] = x[1:]; return sum(sin(a + a)) }\n"
-    x = "[0.3119, -0.8423, 1.7137]"
-    asked = [f'hessian(f, mode = "reverse")({x})', f'hessian(f, mode = "forward")({x})', f"vmap(hessian(f))([{x}])[0]"]
-    back, forward, rows = (_run(f"{program}output {h}")[0] for h in asked)
+    program = "var v = [0.3119, -0.8423, 1.7137]; a = sin(v); a[0:2] = v[1:]; y = sin(a + a)\n"
+    back, forward = (_run(f'{program}output jacobian(y, v, mode = "{mode}")')[0] for mode in ("reverse", "forward"))
     np.testing.assert_allclose(back, forward, rtol=1e-12)
-    np.testing.assert_allclose(rows, forward, rtol=1e-12)
-    assert back[1, 1]
+    assert back[0, 1]
