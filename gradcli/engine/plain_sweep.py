@@ -275,7 +275,7 @@ class Sweep(LaneSweep):
                 continue
             handed_on = op is SETITEM and k == 0  # the buffer or, where others hold it, a copy
             if handed_on:  # a record of a sweep says `inplace` of its own write, which is nothing for the way back
-                options = {**options, "inplace": owned}
+                options = {**options, "inplace": owned and not (laned and self.recorded)}
             if op.signature.variadic and callable(op.vjp):
                 c = op.vjp(m, cotangent, result, k, *values, **options)
             else:
@@ -290,7 +290,7 @@ class Sweep(LaneSweep):
             if is_complex(primal(c := c.v)) and not is_complex(operands[k]):
                 c = apply(run, site.derived(REAL), (c,))
             if laned:
-                c = apart_from(c, g) if op is SETITEM and not handed_on else c
+                c = apart_from(c) if op is SETITEM and not handed_on else c
                 c = self.settled(c, operands[k])
                 self.add(n, c, fresh=handed_on and not self.recorded)
                 continue

@@ -175,3 +175,11 @@ output vmap(f)(X)
     tracemalloc.stop()
     np.testing.assert_allclose(y, 2 * x, rtol=1e-15)
     assert peak < 5 * 300 * x.nbytes
+
+
+def test_a_written_slice_of_the_same_array_in_jacobians() -> None:
+    """The share of what was written is no view of the cotangent, in which it is then set to 0."""
+    program = "var v = [0.3119, -0.8423, 1.7137]; a = sin(v); a[0:2] = v[1:]; y = sin(a + a)\n"
+    back, forward = (_run(f'{program}output jacobian(y, v, mode = "{mode}")')[0] for mode in ("reverse", "forward"))
+    np.testing.assert_allclose(back, forward, rtol=1e-12)
+    assert back[0, 1]
