@@ -147,6 +147,7 @@ for _name in [
     "conjugate",
     "argmax",
     "argmin",
+    "take",
 ]:
     setattr(ndarray, _name, _method(_name))
 for _name in ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor"]:
