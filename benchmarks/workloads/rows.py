@@ -109,7 +109,7 @@ def _autograd() -> Task:
         return anp.sum(100.0 * (x[:, 1:] - x[:, :-1] ** 2) ** 2 + (1 - x[:, :-1]) ** 2, axis=1)
 
     def task() -> list[Any]:
-        back, values = autograd.make_vjp(f, X)
+        back, values = autograd.make_vjp(f)(X)
         return [values, back(np.ones(ROWS))]
 
     return task
