@@ -181,14 +181,13 @@ def narrow(value: Any, group: Group) -> Any:
         return value
     known = group.taken.get(id(value))
     if known is not None:
-        return known[1]
+        return Lanes(known[1], group)
     if not group.within(value.group):
         raise UnrelatedError
     array, way = value.array, group.way_to(value.group)
     taken = array.take(way, axis=-1) if hasattr(array, "take") else type(array)((*array.shape[:-1], group.size), array.dtype)
-    narrowed = Lanes(taken, group)
-    group.taken[id(value)] = value, narrowed
-    return narrowed
+    group.taken[id(value)] = value, taken  # no lanes, which know the group: nobody collects cycles while a program runs
+    return Lanes(taken, group)
 
 
 def with_rows(value: Any, group: Group) -> Any:

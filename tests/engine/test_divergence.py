@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import warnings
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+import gradcli
 from gradcli.diagnostics import GradcliError
 
 from .divergent_programs import programs
@@ -90,3 +92,40 @@ expect w ~= 1.0
 """
     evaluation = evaluate(source)
     assert [e.passed for e in evaluation.expectations] == [True] * 3
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "sum(vmap(f)(xs))",
+        "grad(fn(w) = sum(vmap(f)(xs * w)))(1.0)",
+        "sum(vmap(grad(f))(xs))",
+        "grad(sum(vmap(f)(xs * w)), w)",
+        "sum(vmap(picks)(vmap(fn(x) = xs * x)(xs)))",
+        "sum(vmap(fn(x) = sum(vmap(f)(xs * x)))(xs))",
+        "sum(vmap(fn(x) = sum(hessian(fn(v) = f(v[0]) * v[1])([x, x])))(xs))",
+    ],
+)
+def test_rows_leave_nothing_to_the_collector(call: str) -> None:
+    """It doesn't look while a program runs: groups, the values that they narrowed and parts of frames go by themselves."""
+    functions = """fn f(x) { s = x * 2; if x > 0.5 { s = s * x } else { s = s - x }; while s < 3 { s = s + 0.5 + x }; return s }
+fn picks(v) { if v[0] > 0.1 { return sum(v[v > 0.3]) }; return v[1] }
+xs = [0.1, 0.4, 0.6, 0.9]
+xs = array(xs)
+var w = 1.0
+"""
+
+    def garbage(n: int) -> int:
+        program = gradcli.load(source=f"{functions}for i in range({n}) {{ y = detach({call}) }}\noutput y").with_options(
+            grad=False
+        )
+        program.run()
+        gc.collect()
+        gc.disable()
+        try:
+            program.run()
+            return gc.collect()
+        finally:
+            gc.enable()
+
+    assert garbage(13) < garbage(3) + 10
