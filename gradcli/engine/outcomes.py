@@ -9,8 +9,10 @@ from typing import Any
 from ..diagnostics import Diagnostic, Span
 from ..lang import program
 from .backends import shape_of
+from .by_rows import joint
 from .compiler import Compiler
 from .expressions import compile_value, same, truth
+from .lanes import Group, Lanes, spread
 from .run import Expectation, Run
 from .tape import primal
 from .values import List, describe, plain, read, show, show_shape
@@ -29,7 +31,10 @@ def compile_expect(c: Compiler, node: program.Expect) -> Callable[[list[Any]], N
 
         def expect(frame: list[Any]) -> None:
             holds = truth(frame[0], primal(value(frame)), node.value.span)  # it decides no path
-            note(frame[0], line, "" if holds else f"expected `{node.value.span.text}`, and it is false", node.value.span)
+            where = ""
+            if type(holds) is Lanes:
+                where, holds = f" in row {_first_row(frame[0], ~holds.array, holds.group)} of `vmap`", False
+            note(frame[0], line, "" if holds else f"expected `{node.value.span.text}`, and it is false{where}", node.value.span)
 
         return expect
     other = compile_value(c, node.close_to)
@@ -52,6 +57,35 @@ def _tolerance(run: Run, name: str, given: Any, span: Span) -> float:
     return float(value)
 
 
+def _first_row(run: Run, chosen: Any, group: Group) -> int:
+    """The first of the chosen rows, as the outermost `vmap` counts them."""
+    row = int(run.backend.xp.flatnonzero(chosen)[0])
+    outer: Group | None = group
+    while outer is not None and outer.parent is not None:
+        row, outer = int(outer.origin[row]), outer.parent
+    return row
+
+
+def _compare_rows(run: Run, x: Any, y: Any, rtol: float, atol: float) -> str:
+    """The same where values differ between rows: what is wrong in the first row where something is."""
+    if shape_of(x) != shape_of(y):
+        return f"expected shape {show_shape(shape_of(y))}, got {show_shape(shape_of(x))}"
+    group = joint(run, (x, y), None)
+    p, q = (spread(run.backend.xp, v, group).array for v in (x, y))
+    bad = ~_good(run, p, q, rtol, atol).reshape(-1, group.size).all(axis=0)
+    if not bool(bad.any()):
+        return ""
+    k = int(run.backend.xp.flatnonzero(bad)[0])
+    mine, other = (run.backend.settle(v[..., k].copy()) for v in (p, q))
+    return f"{compare(run, mine, other, rtol, atol)}, in row {_first_row(run, bad, group)} of `vmap`"
+
+
+def _good(run: Run, x: Any, y: Any, rtol: float, atol: float) -> Any:
+    xp = run.backend.xp
+    p, q = (v.astype("float64") if v.dtype.kind in "bi" else v for v in (x, y))  # their differences would wrap, or be refused
+    return (xp.isfinite(q) & (xp.abs(p - q) <= atol + rtol * xp.abs(q))) | (x == y) | ((x != x) & (y != y))
+
+
 def compare(run: Run, a: Any, b: Any, rtol: float, atol: float) -> str:
     """What is wrong with `a ~= b`, "" if nothing: equal shapes, |a - b| <= atol + rtol |b| in each element, nan equal to nan.
     An infinity is close to itself only."""
@@ -68,13 +102,13 @@ def compare(run: Run, a: Any, b: Any, rtol: float, atol: float) -> str:
         y = _array(run, y)
     if x is None or y is None or isinstance(x, str | dict | list) or isinstance(y, str | dict | list):
         return "" if _thing(x) and _thing(y) and same(a, b) else f"expected {show(b)}, got {show(a)}"
+    if Lanes in (type(x), type(y)):
+        return _compare_rows(run, x, y, rtol, atol)
     if shape_of(x) != shape_of(y):
         return f"expected shape {show_shape(shape_of(y))}, got {show_shape(shape_of(x))}"
     if not shape_of(x):
         return "" if _close(x, y, rtol, atol) else f"expected {show(y)}, got {show(x)}{_difference(x, y)}"
-    xp = run.backend.xp
-    p, q = (v.astype("float64") if v.dtype.kind in "bi" else v for v in (x, y))  # their differences would wrap, or be refused
-    good = (xp.isfinite(q) & (xp.abs(p - q) <= atol + rtol * xp.abs(q))) | (x == y) | ((x != x) & (y != y))
+    xp, good = run.backend.xp, _good(run, x, y, rtol, atol)
     if bool(good.all()):
         return ""
     flat_x, flat_y = x.ravel(), y.ravel()
@@ -83,6 +117,9 @@ def compare(run: Run, a: Any, b: Any, rtol: float, atol: float) -> str:
 
 
 def _array(run: Run, items: list[Any]) -> Any:
+    if Lanes in map(type, items):
+        group = joint(run, items, None)
+        return Lanes(run.backend.xp.stack([spread(run.backend.xp, item, group).array for item in items]), group)
     try:
         array = run.backend.xp.array(items)
     except ValueError:

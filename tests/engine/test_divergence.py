@@ -129,3 +129,22 @@ var w = 1.0
             gc.enable()
 
     assert garbage(13) < garbage(3) + 10
+
+
+@pytest.mark.parametrize(
+    ("expectation", "message"),
+    [
+        ("x > 0", ""),
+        ("x > 2", "expected `x > 2`, and it is false in row 0 of `vmap`"),
+        ("x < 50", "expected `x < 50`, and it is false in row 2 of `vmap`"),
+        ("x ~= [1.0, 7.5, 100.0][int64(k)]", ""),
+        ("x ~= 1.0", "expected 1.0, got 7.5, off by 6.5 (relative 6.5), in row 1 of `vmap`"),
+        ("[x, 2 * x] ~= [1, 2] * x", ""),
+        ("[x, 2.0] ~= [x, x + 1]", "element 1: expected 8.5, got 2.0, off by 6.5 (relative 0.765), in row 1 of `vmap`"),
+        ("[x, x] ~= [x, x, x]", "expected shape (3,), got (2,)"),
+    ],
+)
+def test_expectations_hold_in_every_row(expectation: str, message: str) -> None:
+    source = f"fn f(x, k) {{ expect {expectation}; return x }}\ny = vmap(f)([1.0, 7.5, 100.0], [0.0, 1.0, 2.0])"
+    evaluation = gradcli.load(source=source).run()
+    assert [e.message for e in evaluation.expectations][-1] == message
