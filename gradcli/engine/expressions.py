@@ -13,11 +13,11 @@ from typing import Any
 from ..lang import program
 from . import builtins, calls, indexing, modules, scalar_closures
 from .apply import apply
-from .backends import shape_of
 from .boxes import Dual, up_to
 from .by_rows import agreed, joint
 from .compiler import Closure, Compiler
 from .divergence import MERGE, choose
+from .equality import compares_whole, same
 from .formulas import scalar_function
 from .fusion import fuse, fuse_list, plan, plan_list
 from .keeping import KeepingTrace
@@ -26,7 +26,7 @@ from .overwriting import MAKES_NEW, WRITES_OVER
 from .scalar_closures import Operand
 from .scalars import FAST
 from .tape import Site, primal
-from .values import FRAME_HEAD, UNSET, List, Variable, deeper, describe, read
+from .values import FRAME_HEAD, UNSET, List, Variable, describe
 
 
 def compile_expression(c: Compiler, node: program.Expression) -> Closure:
@@ -222,28 +222,6 @@ def apply_any(run: Any, site: Site, a: Any, b: Any) -> Any:
 _NUMBERS = frozenset((float, int, bool))
 
 
-def _is_thing(value: Any) -> bool:
-    return value is None or type(value) in (str, dict, List)
-
-
-def _compares_whole(a: Any, b: Any) -> bool:
-    """Whether `a == b` is one bool: of none, a string or a dict with anything, and of two lists. A list beside an array or
-    a number becomes an array, as in any other operation."""
-    return type(a) is type(b) is List or any(v is None or type(v) in (str, dict) for v in (a, b))
-
-
-def same(a: Any, b: Any, depth: int = 0) -> bool:
-    """`==` where it is one bool: of lists, dicts, strings and none."""
-    a, b = primal(read(a)), primal(read(b))
-    if type(a) is List and type(b) is List:
-        return len(a) == len(b) and all(same(x, y, deeper(depth)) for x, y in zip(a, b, strict=True))
-    if type(a) is dict and type(b) is dict:
-        return a.keys() == b.keys() and all(same(a[k], b[k], deeper(depth)) for k in a)
-    if _is_thing(a) or _is_thing(b):
-        return type(a) is type(b) and bool(a == b)
-    return shape_of(a) == shape_of(b) and bool((a == b).all() if shape_of(a) else a == b)
-
-
 # ---- choice ----------------------------------------------------------------------------------------------------------
 
 
@@ -353,8 +331,8 @@ def _chain(c: Compiler, node: program.Chain) -> Closure:
 
 def compare(run: Any, site: Site, a: Any, b: Any) -> Any:
     """A comparison of any two values."""
-    if site.op.name in ("eq", "ne") and _compares_whole(primal(a), primal(b)):
-        return same(a, b) == (site.op.name == "eq")
+    if site.op.name in ("eq", "ne") and compares_whole(primal(a), primal(b)):
+        return same(run, a, b) == (site.op.name == "eq")
     return apply(run, site, (a, b))
 
 

@@ -11,7 +11,8 @@ from ..lang import program
 from .backends import shape_of
 from .by_rows import joint
 from .compiler import Compiler
-from .expressions import compile_value, same, truth
+from .equality import same
+from .expressions import compile_value, truth
 from .lanes import Group, Lanes, spread
 from .run import Expectation, Run
 from .tape import primal
@@ -101,7 +102,7 @@ def compare(run: Run, a: Any, b: Any, rtol: float, atol: float) -> str:
     if isinstance(y, list):
         y = _array(run, y)
     if x is None or y is None or isinstance(x, str | dict | list) or isinstance(y, str | dict | list):
-        return "" if _thing(x) and _thing(y) and same(a, b) else f"expected {show(b)}, got {show(a)}"
+        return "" if _thing(x) and _thing(y) and same(run, a, b) else f"expected {show(b)}, got {show(a)}"
     if Lanes in (type(x), type(y)):
         return _compare_rows(run, x, y, rtol, atol)
     if shape_of(x) != shape_of(y):

@@ -148,3 +148,11 @@ def test_expectations_hold_in_every_row(expectation: str, message: str) -> None:
     source = f"fn f(x, k) {{ expect {expectation}; return x }}\ny = vmap(f)([1.0, 7.5, 100.0], [0.0, 1.0, 2.0])"
     evaluation = gradcli.load(source=source).run()
     assert [e.message for e in evaluation.expectations][-1] == message
+
+
+def test_lists_that_are_equal_in_some_rows() -> None:
+    source = """fn f(x) { if [x, 1.0] == [2.0, 1.0] { return 10.0 * x }; return x if {a: x} != {a: 3.0} else -x }
+y = vmap(f)([1.0, 2.0, 3.0])
+expect y ~= [1.0, 20.0, -3.0]
+"""
+    assert [e.passed for e in gradcli.load(source=source).run().expectations] == [True]
