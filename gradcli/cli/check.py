@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -102,19 +102,11 @@ def command(
 
     try:
         with limits.limited(limits.parse_timeout(timeout), wanted.run.max_memory, tell):
-            for check in check_all(names, expr, _values(set_, inputs), wanted, 1 if wanted.run.tracks else jobs):
+            for check in check_all(names, expr, options.values(set_, inputs), wanted, 1 if wanted.run.tracks else jobs):
                 checks.append(check)
     except GradcliError as error:
         return tell(*error.diagnostics)
     return tell()
-
-
-def _values(assignments: list[str] | None, path: str | None) -> dict[str, Any]:
-    if not assignments and path is None:
-        return {}
-    from ..tasks.inputs import read_inputs
-
-    return read_inputs(assignments or (), path)
 
 
 def _tell(

@@ -83,20 +83,12 @@ def command(
             ignore_extra=ignore_extra,
         )
         names = options.programs(files, expr)
-        values = _values(set_, inputs)
+        values = options.values(set_, inputs)
         for name in names:
             job.run(name, expr, values, wanted)
     except GradcliError as error:
         job.reject(error.diagnostics)
     return job.tell()
-
-
-def _values(assignments: list[str] | None, path: str | None) -> Mapping[str, Any]:
-    if not assignments and path is None:
-        return {}
-    from ..tasks.inputs import read_inputs
-
-    return read_inputs(assignments or (), path)
 
 
 def _simplifier() -> Simplifier:

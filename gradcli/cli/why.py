@@ -51,7 +51,7 @@ def command(
     Examples:
       gradcli why -e 'var x = -2.0; h = relu(x); y = h**2' --of y --wrt x
       gradcli why -e 'var x = 2.0; y = detach(x**2) * 3'
-      gradcli why -e 'sqrt(sum(x**2))' --set 'x=[0, 0]'
+      gradcli why -e 'sum(sqrt(x))' --set 'x=[0, 4]'
     """
     from ..tasks.evaluation import Options  # here, so that `--help` doesn't pay for what runs programs
 

@@ -23,6 +23,7 @@ def held(run: Run, key: Any) -> Any:
 
 
 def put(run: Run, key: Any, value: Any) -> None:
+    """Sets what `held` gives, without a note."""
     if type(key) is Variable:
         key.state = value
         key.attach(run)

@@ -49,10 +49,10 @@ class Part:
 class Split:
     """The completion of a statement that rows ended in different ways."""
 
-    __slots__ = ("alive", "parent", "parts", "site")
+    __slots__ = ("parent", "parts", "site")
 
-    def __init__(self, parent: Group, parts: list[Part], site: Site, alive: Alive) -> None:
-        self.parent, self.parts, self.site, self.alive = parent, parts, site, alive
+    def __init__(self, parent: Group, parts: list[Part], site: Site) -> None:
+        self.parent, self.parts, self.site = parent, parts, site
 
     def then(self, frame: list[Any], rest: Iterator[Side], alive: Alive) -> int | Split | None:
         """The rest of a block, for the rows that fell through; the completion of the whole. `alive` is what is at its end."""
@@ -60,7 +60,8 @@ class Split:
         if not going:
             return self
         run = frame[0]
-        enter(frame, going[0])
+        run.changes.append({})
+        install(frame, going[0])
         completion: Any = None
         for statement in rest:
             completion = statement(frame)
@@ -110,8 +111,12 @@ class Exits:
 
     def rejoin(self, frame: list[Any], completion: int | Split | None, staying: bool) -> int | Split | None:
         """The completion of the loop, with all rows that went in; the last ones ended by `completion`."""
-        last = leave(frame, completion) if staying else leave(frame, None)[:0]
-        for part in (parts := [*self.parts, *last]):
+        parts = self.parts
+        if staying:
+            parts = parts + leave(frame, completion)
+        else:
+            forget(frame[0])
+        for part in parts:
             part.completion = None if part.completion in (BREAK, CONTINUE) else part.completion
         frame[0].group = self.parent
         return join(frame, self.parent, parts, self.site, self.alive)
@@ -119,12 +124,11 @@ class Exits:
 
 def divide(frame: list[Any], condition: Lanes, then: Side, otherwise: Side, site: Site, alive: Alive) -> int | Split | None:
     """Runs `then` on the rows where the condition holds, `otherwise` on the others; the completion of both."""
-    run, before = frame[0], frame.copy()
-    values = contents(frame)
+    run, values = frame[0], contents(frame)
     parent: Group = run.group
     parts = []
     for side, group in zip((then, otherwise), _sides(run, condition), strict=True):
-        install_values(frame, values, before)
+        install_values(frame, values)
         run.group = group
         run.changes.append({})
         parts += leave(frame, side(frame))
@@ -137,15 +141,16 @@ def choose(frame: list[Any], condition: Lanes, then: Side, otherwise: Side, site
     run = frame[0]
     parent: Group = run.group
     groups = _sides(run, condition)
-    parts = []
+    values, changes = [], []
     for side, group in zip((then, otherwise), groups, strict=True):
         run.group = group
         run.changes.append({})
-        value = side(frame)
-        parts.append(Part(group, value, [], forget(run)))
+        values.append(side(frame))
+        changes.append(forget(run))
     run.group = parent
-    put_all(run, _merged_changes(run, parent, parts, site))
-    return merge(run, site, parent, groups, [g.origin for g in groups], [p.completion for p in parts])
+    indices = [g.origin for g in groups]
+    put_all(run, _merged_changes(run, site, parent, groups, indices, changes))
+    return merge(run, site, parent, groups, indices, values)
 
 
 def _sides(run: Run, condition: Lanes) -> list[Group]:
@@ -161,29 +166,20 @@ def contents(frame: list[Any]) -> list[Any]:
     return [v[0] if type(v) is Cell else v for v in frame]
 
 
-def install_values(frame: list[Any], values: list[Any], before: list[Any]) -> None:
+def install_values(frame: list[Any], values: list[Any]) -> None:
+    """Puts values back that `contents` gave."""
     for k in range(RESULT, len(frame)):
-        if type(before[k]) is Cell:
-            before[k][0] = values[k]
-        frame[k] = before[k]
+        if type(frame[k]) is Cell:
+            frame[k][0] = values[k]
+        else:
+            frame[k] = values[k]
 
 
 def install(frame: list[Any], part: Part) -> None:
     """Goes on with the rows of a part."""
-    run = frame[0]
-    run.group = part.group
-    for k in range(RESULT, len(frame)):
-        if type(frame[k]) is Cell:
-            frame[k][0] = part.values[k]
-        else:
-            frame[k] = part.values[k]
-    put_all(run, part.changes)
-
-
-def enter(frame: list[Any], part: Part) -> None:
-    """Goes on with a part, until `leave`."""
-    frame[0].changes.append({})
-    install(frame, part)
+    frame[0].group = part.group
+    install_values(frame, part.values)
+    put_all(frame[0], part.changes)
 
 
 def leave(frame: list[Any], completion: Any) -> list[Part]:
@@ -205,7 +201,7 @@ def join(frame: list[Any], parent: Group, parts: list[Part], site: Site, alive: 
     ended alike."""
     whole = merged(frame, parent, parts, site, alive)
     if len(whole) > 1:
-        return Split(parent, whole, site, alive)
+        return Split(parent, whole, site)
     install(frame, whole[0])
     frame[0].group = parent
     completion: int | None = whole[0].completion
@@ -223,8 +219,8 @@ def merged(frame: list[Any], parent: Group, parts: list[Part], site: Site, alive
 def _as_one(frame: list[Any], parent: Group, parts: list[Part], site: Site, alive: Alive) -> Part:
     if len(parts) == 1:
         return parts[0]
-    run = frame[0]
-    group, indices = together(run, parent, [p.group for p in parts])
+    run, groups = frame[0], [p.group for p in parts]
+    group, indices = together(run, parent, groups)
     slots, values = alive(), []
     returns = parts[0].completion == RETURN
     for k in range(len(frame)):
@@ -234,18 +230,18 @@ def _as_one(frame: list[Any], parent: Group, parts: list[Part], site: Site, aliv
         if not matters or all(v is first for v in column):
             values.append(first)
         else:
-            values.append(merge(run, site, group, [p.group for p in parts], indices, column))
-    return Part(group, parts[0].completion, values, _merged_changes(run, group, parts, site, indices))
+            values.append(merge(run, site, group, groups, indices, column))
+    changes = _merged_changes(run, site, group, groups, indices, [p.changes for p in parts])
+    return Part(group, parts[0].completion, values, changes)
 
 
-def _merged_changes(run: Run, group: Group, parts: list[Part], site: Site, indices: Any = None) -> dict[Any, Any]:
-    keys = dict.fromkeys(key for part in parts for key in part.changes)
-    groups = [p.group for p in parts]
-    indices = indices or [g.origin for g in groups]
+def _merged_changes(
+    run: Run, site: Site, group: Group, groups: Sequence[Group], indices: Sequence[Any], changes: list[dict[Any, Any]]
+) -> dict[Any, Any]:
+    """What rows of these groups changed beside the frame, as one; what some didn't change is there as it was."""
     found = {}
-    for key in keys:
-        column = [part.changes.get(key, UNSET) for part in parts]
-        column = [held(run, key) if v is UNSET else v for v in column]
+    for key in dict.fromkeys(key for changed in changes for key in changed):
+        column = [changed[key] if key in changed else held(run, key) for changed in changes]
         found[key] = primal(merge(run, site, group, groups, indices, column))
     return found
 

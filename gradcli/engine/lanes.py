@@ -12,6 +12,7 @@ become one again (`divergence.py`) there is one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -131,10 +132,7 @@ class Lanes:
 
     @property
     def size(self) -> int:
-        size = 1
-        for n in self.shape:
-            size *= n
-        return size
+        return math.prod(self.shape)
 
     @property
     def dtype(self) -> Any:
@@ -212,10 +210,7 @@ def spread(xp: Any, value: Any, group: Group) -> Lanes:
 def zeros(xp: Any, shape: tuple[int, ...], dtype: Any, group: Group) -> Lanes:
     """Zeros a row. Few rows of large values stand one behind another in memory, so that what is next to each other there is
     long."""
-    size = 1
-    for n in shape:
-        size *= n
-    if size <= group.size:
+    if math.prod(shape) <= group.size:
         return Lanes(xp.zeros((*shape, group.size), dtype), group)
     return Lanes(xp.zeros((group.size, *shape), dtype).transpose(*range(1, len(shape) + 1), 0), group)
 

@@ -138,9 +138,7 @@ def _call(run: Run, group: Group, call: Callable[[], Any], site: Site) -> Any:
         del run.changes[divisions + 1 :]
         forget(run)
         return _calls_apart(run, group, call, error, site)
-    if (
-        variable := next((key for key in run.changes[-1] if type(key) is Variable and type(key.state) is Lanes), None)
-    ) is not None:
+    for variable in [key for key in run.changes[-1] if type(key) is Variable and type(key.state) is Lanes]:
         run.fail(
             "E312", f"`{variable.name}` would have a state for each row outside of `vmap`", site.span,
             help="return what belongs to a row, and update the variable with what all rows give together",
