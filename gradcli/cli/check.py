@@ -81,7 +81,7 @@ def command(
             dtype=dtype,
             seed=seed,
             max_steps=max_steps,
-            max_memory=limits.parse_memory(max_memory) if max_memory else None,
+            max_memory=limits.parse_memory(max_memory),
             tracks=bool(timeout or max_memory),
             ignore_extra=ignore_extra,
             mode="reverse",

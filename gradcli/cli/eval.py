@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from .. import report
-from ..diagnostics import Diagnostic, GradcliError, Source
+from ..diagnostics import Diagnostic, GradcliError
 from . import limits, options, output
 from .terminal import Terminal
 
@@ -97,7 +97,7 @@ def command(
             device=device,
             seed=seed,
             max_steps=max_steps,
-            max_memory=limits.parse_memory(max_memory) if max_memory else None,
+            max_memory=limits.parse_memory(max_memory),
             tracks=bool(timeout or max_memory),
             repeat=repeat,
             closed_form=min(SECONDS, (timeout or 2 * SECONDS) / 2) if closed_form else 0.0,
@@ -128,11 +128,11 @@ class _Job:
 
     def run(self, name: str, expr: str | None, values: Mapping[str, Any], wanted: Options) -> None:
         """Runs one program; what is wrong with it is part of its answer. A limit ends the job."""
-        from ..tasks.programs import list_stage, parse_program, read_source
+        from ..tasks.programs import list_stage, parse_program, program_source
 
         self.current = name
         try:
-            source = Source(name, expr) if expr is not None else read_source(name)
+            source = program_source(name, expr)
             self.current = source.name
             if self.show == "ast" or self.show == "program":
                 self.stages.append(list_stage(source, self.show))

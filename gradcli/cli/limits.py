@@ -18,8 +18,10 @@ _GRACE = 0.5  # seconds between the timer and the watchdog
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
-def parse_memory(text: str) -> int:
-    """`100M`, `2G`, `1.5GiB`, `4096` as bytes."""
+def parse_memory(text: str | None) -> int | None:
+    """`100M`, `2G`, `1.5GiB`, `4096` as bytes; None where no limit is given."""
+    if text is None:
+        return None
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
     size = int(float(found[1]) * _UNITS[found[2].upper()]) if found else 0
     if size <= 0:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ..diagnostics import Diagnostic, GradcliError, Source
+from ..diagnostics import Diagnostic, GradcliError
 from . import limits, options, output
 from .terminal import Terminal
 
@@ -78,7 +78,7 @@ def command(
             wrt=options.names(wrt),
             seed=seed,
             max_steps=max_steps,
-            max_memory=limits.parse_memory(max_memory) if max_memory else None,
+            max_memory=limits.parse_memory(max_memory),
             tracks=True,
             ignore_extra=ignore_extra,
         )
@@ -111,12 +111,12 @@ class _Job:
     def run(self, name: str, expr: str | None, values: Mapping[str, Any], wanted: Options) -> None:
         """The closed forms of one program; what is wrong with it is part of its answer. What its run leaves of the time goes
         into simplification."""
-        from ..tasks.programs import parse_program, read_source
+        from ..tasks.programs import parse_program, program_source
 
         self.current = name
         started = time.monotonic()
         try:
-            source = Source(name, expr) if expr is not None else read_source(name)
+            source = program_source(name, expr)
             self.current = source.name
             program = parse_program(source, values)
             with ExitStack() as stack:

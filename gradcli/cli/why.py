@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ..diagnostics import Diagnostic, GradcliError, Source
+from ..diagnostics import Diagnostic, GradcliError
 from ..report import Style
 from . import limits, options, output
 from .terminal import Terminal
@@ -62,7 +62,7 @@ def command(
         device=device,
         seed=seed,
         max_steps=max_steps,
-        max_memory=limits.parse_memory(max_memory) if max_memory else None,
+        max_memory=limits.parse_memory(max_memory),
         tracks=bool(timeout or max_memory),
         ignore_extra=ignore_extra,
     )
@@ -91,11 +91,11 @@ class _Job:
 
     def run(self, name: str, expr: str | None, values: Mapping[str, Any], wanted: Options, steps: int) -> None:
         """Explains one program; what is wrong with it is part of its answer. A limit ends the job."""
-        from ..tasks.programs import parse_program, read_source
+        from ..tasks.programs import parse_program, program_source
 
         self.current = name
         try:
-            source = Source(name, expr) if expr is not None else read_source(name)
+            source = program_source(name, expr)
             self.current = source.name
             program = parse_program(source, values)
             from ..tasks.why import explain  # an error in the program doesn't pay for the engine

@@ -31,6 +31,11 @@ def read_source(path: str) -> Source:
         raise GradcliError(Diagnostic("E002", f"cannot read {name!r}: {error}")) from None
 
 
+def program_source(name: str, expr: str | None) -> Source:
+    """The source of a program that a command is about: the text of `-e`, or what is in the file."""
+    return Source(name, expr) if expr is not None else read_source(name)
+
+
 def parse_program(source: Source, given: Iterable[str] = ()) -> Program:
     """The resolved program of a source, with what it imports. Raises GradcliError with everything that is wrong with it.
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from ...diagnostics import GradcliError, Source
+from ...diagnostics import GradcliError
 from ...engine.history import ValueTrace
 from ...engine.values import Variable
 from ...lang import program
 from ..evaluate import verify_inputs
 from ..evaluation import Options
-from ..programs import parse_program, read_source
+from ..programs import parse_program, program_source
 from . import against, second
 from .blame import asked_for, blame, wrong_steps
 from .domains import random_points
@@ -47,7 +47,7 @@ def check_all(
 def check_file(name: str, expr: str | None, inputs: Mapping[str, Any], options: CheckOptions) -> Check:
     """Checks the program in one file; what is wrong with it is a diagnostic of the answer."""
     try:
-        source = Source(name, expr) if expr is not None else read_source(name)
+        source = program_source(name, expr)
         return check(parse_program(source, inputs), inputs, options)
     except GradcliError as error:
         if error.exit_code == 4:

@@ -8,7 +8,7 @@ tolerance of a comparison follows from the function, and there is no step size t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -59,28 +59,43 @@ class Samples:
         return max([s for s in slopes if math.isfinite(s)], default=0.0)
 
 
-def extrapolated(samples: Samples) -> Estimate:
-    """The derivative by Ridders' method; an infinite error where the output isn't finite anywhere."""
+def ridders(
+    quotients: Iterator[tuple[float, float]], power: int, settled: Callable[[int, Estimate, float], bool] = lambda *_: False
+) -> Estimate:
+    """The limit of difference quotients, each with its rounding error, at steps that shrink by `SHRINK`: their error is a
+    series in the step to the `power`. An infinite error where none is finite. `settled(level, best so far, rounding error)`
+    tells that no smaller step is needed."""
     best = Estimate(math.nan, math.inf)
     row: list[float] = []
-    for k in range(LEVELS):
-        beside = samples.level(k)
-        slope = (beside.up - beside.down) / (2 * beside.step)
-        if not math.isfinite(slope):
+    for k, (quotient, rounding) in enumerate(quotients):
+        if not math.isfinite(quotient):
             row = []
             continue
-        rounding = samples.noise(k) / beside.step
-        previous, row = row, [slope]
-        factor = SHRINK * SHRINK
+        previous, row = row, [quotient]
+        factor = SHRINK**power
         for older in previous:
             row.append((row[-1] * factor - older) / (factor - 1))
-            factor *= SHRINK * SHRINK
+            factor *= SHRINK**power
             error = max(abs(row[-1] - row[-2]), abs(row[-1] - older)) + rounding
             if error < best.error:
                 best = Estimate(row[-1], error)
-        if best.error <= ENOUGH * abs(best.value) or (k > 3 and rounding > 10 * best.error):
+        if settled(k, best, rounding):
             break
     return best
+
+
+def extrapolated(samples: Samples) -> Estimate:
+    """The derivative by central differences."""
+    levels = ((k, samples.level(k)) for k in range(LEVELS))
+    slopes = (((b.up - b.down) / (2 * b.step), samples.noise(k) / b.step) for k, b in levels)
+    return ridders(slopes, 2, lambda k, best, r: best.error <= ENOUGH * abs(best.value) or (k > 3 and r > 10 * best.error))
+
+
+def curvature(samples: Samples) -> Estimate:
+    """The second derivative by second differences."""
+    levels = ((k, samples.level(k)) for k in range(LEVELS))
+    bends = (((b.up - 2 * samples.value + b.down) / b.step**2, 2 * samples.noise(k) / b.step**2) for k, b in levels)
+    return ridders(bends, 2, lambda k, best, rounding: rounding > 10 * best.error)
 
 
 def one_sided(samples: Samples) -> tuple[Estimate, Estimate]:
@@ -89,24 +104,9 @@ def one_sided(samples: Samples) -> tuple[Estimate, Estimate]:
 
 
 def _one_side(samples: Samples, side: int) -> Estimate:
-    best = Estimate(math.nan, math.inf)
-    row: list[float] = []
-    for k in range(LEVELS):
-        beside = samples.level(k)
-        slope = (beside.up - samples.value if side > 0 else samples.value - beside.down) / beside.step
-        if not math.isfinite(slope):
-            row = []
-            continue
-        rounding = samples.noise(k) / beside.step
-        previous, row = row, [slope]
-        factor = SHRINK
-        for older in previous:
-            row.append((row[-1] * factor - older) / (factor - 1))
-            factor *= SHRINK
-            error = max(abs(row[-1] - row[-2]), abs(row[-1] - older)) + rounding
-            if error < best.error:
-                best = Estimate(row[-1], error)
-    return best
+    levels = ((k, samples.level(k)) for k in range(LEVELS))
+    ends = ((k, b, b.up - samples.value if side > 0 else samples.value - b.down) for k, b in levels)
+    return ridders(((rise / b.step, samples.noise(k) / b.step) for k, b, rise in ends), 1)
 
 
 class Remainder(NamedTuple):

@@ -15,7 +15,7 @@ from ...engine.values import leaves, read
 from . import closed_form
 from .blame import Doubt, wrong_steps
 from .closed_form import SkippedError
-from .differences import LEVELS, SHRINK, Estimate, Samples, extrapolated
+from .differences import Estimate, Samples, curvature, extrapolated
 from .point import Case, seed_of
 from .results import Finding
 from .verdicts import FIRST_STEP, Judge, tiny_step
@@ -108,27 +108,3 @@ _METHODS: dict[str, Callable[[SecondJudge, Finding], None]] = {
     "sympy": _sympy,
 }
 METHODS = tuple(_METHODS)
-
-
-def curvature(samples: Samples) -> Estimate:
-    """The second derivative by extrapolated second differences."""
-    best = Estimate(math.nan, math.inf)
-    row: list[float] = []
-    for k in range(LEVELS):
-        beside = samples.level(k)
-        bend = (beside.up - 2 * samples.value + beside.down) / beside.step**2
-        if not math.isfinite(bend):
-            row = []
-            continue
-        rounding = 2 * samples.noise(k) / beside.step**2
-        previous, row = row, [bend]
-        factor = SHRINK * SHRINK
-        for older in previous:
-            row.append((row[-1] * factor - older) / (factor - 1))
-            factor *= SHRINK * SHRINK
-            error = max(abs(row[-1] - row[-2]), abs(row[-1] - older)) + rounding
-            if error < best.error:
-                best = Estimate(row[-1], error)
-        if rounding > 10 * best.error:
-            break
-    return best
