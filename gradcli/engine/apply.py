@@ -266,7 +266,7 @@ def _elementwise(run: Run, site: Site, primals: list[Any], out: Any = None, show
 
 def _elementwise_on_lanes(run: Run, site: Site, primals: list[Any]) -> Lanes:
     """The same a row at a time, on arrays that have the rows last; `primals` get the rows that run."""
-    group = joint(run, primals, site.span)
+    group = joint(run, primals, site.span, site.of is not None)
     primals[:] = [narrow(p, group) for p in primals]
     shape = broadcast_shapes([p.shape for p in primals if getattr(p, "shape", ())])
     if shape is None:

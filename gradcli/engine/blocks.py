@@ -14,7 +14,7 @@ from typing import Any
 from ..diagnostics import GradcliError
 from .backends import Backend, count, dtype_name, shape_of
 from .boxes import UNBOXED, level_of
-from .changes import forget
+from .changes import take_back
 from .lanes import Group, Lanes
 from .run import Run
 from .values import is_number, leaves, map_structure, read
@@ -40,7 +40,6 @@ def in_blocks(run: Run, n: int, arguments: Pairs, call: Callable[[Group, list[An
         try:
             value = call(group, [_part(a, axis, slice(start, start + group.size)) for a, axis in arguments])
         except GradcliError:  # a row's, whose number the whole knows
-            del run.changes[divisions + 1 :]
             break
         finally:
             run.group = None
@@ -57,7 +56,7 @@ def in_blocks(run: Run, n: int, arguments: Pairs, call: Callable[[Group, list[An
     else:
         run.changes.pop()
         return map_structure(partial(_taken, iter(stacked)), structure)
-    forget(run)
+    take_back(run, divisions)
     del run.printed[seen[0] :], run.expectations[seen[1] :], run.diagnostics[seen[2] :]
     return None
 

@@ -84,16 +84,18 @@ def agreed_value(run: Run, value: Any) -> Any:
     return run.backend.settle(array[..., 0].copy())
 
 
-def joint(run: Run, values: Any, span: Span | None) -> Group:
-    """The group that an operation on these values runs on. Raises GradcliError (E307) where there is none."""
+def joint(run: Run, values: Any, span: Span | None, inner: bool = False) -> Group:
+    """The group that an operation on these values runs on: the one that runs; with `inner`, as in derivatives, it may be one
+    inside. Raises GradcliError (E307) where some of its rows lack a value."""
     try:
         group = deepest(values, run.group)
     except UnrelatedError:
+        group = None
+    if group is None or not (inner or run.group is None or group is run.group):
         run.fail(
             "E307", "a value that only some rows have meets others", span,
             help="assign the name on every path that leads here",
         )  # fmt: skip
-    assert group is not None
     return group
 
 
@@ -146,7 +148,7 @@ def on_lanes(run: Run, site: Site, primals: list[Any], options: Mapping[str, Any
         return op.compute(xp, *primals, **options)
     options = {name: tuple(v) if type(v) is list else v for name, v in options.items()}
     varying = [v for value in options.values() for v in (value if type(value) is tuple else (value,)) if type(v) is Lanes]
-    group = joint(run, (*primals, *varying), site.span)
+    group = joint(run, (*primals, *varying), site.span, site.of is not None)
     primals[:] = [narrow(p, group) for p in primals]
     if op is WHERE:
         primals[1:] = weighed_as_alone(run, primals[1:])

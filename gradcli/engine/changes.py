@@ -49,6 +49,12 @@ def note(run: Run, key: Any) -> None:
         run.changes[-1][key] = held(run, key)
 
 
+def take_back(run: Run, divisions: int) -> None:
+    """Takes back everything that was changed since there were no more divisions than these."""
+    while len(run.changes) > divisions:
+        forget(run)
+
+
 def forget(run: Run) -> dict[Any, Any]:
     """Takes back what was changed since the last division; returns what it had become."""
     log = run.changes.pop()

@@ -19,7 +19,7 @@ from .backends import shape_of
 from .blocks import in_blocks
 from .by_rows import ApartError
 from .calls import call_value
-from .changes import forget
+from .changes import take_back
 from .divergence import merge
 from .lanes import Group, Lanes, UnrelatedError
 from .run import Run
@@ -60,11 +60,11 @@ def call_mapped(run: Run, transform: Transform, arguments: list[Any], keywords: 
         if group.size == 1 or outside is not None or error.diagnostics[0].code.startswith("E4"):
             raise  # limits are those of the whole run
         run.group = outside
-        del run.changes[divisions:]
+        take_back(run, divisions)
         raise _of_a_row(run, group, lambda part: call(part, given), error) from None
     finally:
         run.group = outside
-        del run.changes[divisions:]
+        take_back(run, divisions)
     return map_structure(lambda v: _stacked(run, transform, group, v, site), value)
 
 
@@ -79,8 +79,7 @@ def _of_a_row(run: Run, group: Group, call: Callable[[Group], Any], error: Gradc
         except GradcliError as failed:
             return failed
         finally:
-            del run.changes[divisions + 1 :]
-            forget(run)
+            take_back(run, divisions)
             run.group = outside
             del run.printed[told[0] :], run.expectations[told[1] :], run.diagnostics[told[2] :]
         return None
@@ -135,8 +134,7 @@ def _call(run: Run, group: Group, call: Callable[[], Any], site: Site) -> Any:
     try:
         value = call()
     except ApartError as error:
-        del run.changes[divisions + 1 :]
-        forget(run)
+        take_back(run, divisions)
         return _calls_apart(run, group, call, error, site)
     for variable in [key for key in run.changes[-1] if type(key) is Variable and type(key.state) is Lanes]:
         run.fail(
@@ -151,16 +149,10 @@ def _call(run: Run, group: Group, call: Callable[[], Any], site: Site) -> Any:
 
 def _calls_apart(run: Run, group: Group, call: Callable[[], Any], error: ApartError, site: Site) -> Any:
     xp = run.backend.xp
-    labels = xp.full(group.size, -1)
-    if error.group is group:
-        labels = error.labels
-    elif error.group.each == 0:
-        labels[error.group.way_to(group)] = error.labels
-    else:  # inside a `vmap` of its own, where the rows of one of ours can't go on together
-        raise error
+    labels = xp.full(group.size, -1)  # of rows that are elsewhere already
+    labels[slice(None) if error.group is group else error.group.way_to(group)] = error.labels
     parts = [group.rows(xp, labels == label) for label in xp.unique(labels).tolist()]
-    if len(parts) < 2:
-        run.fail("E314", "the rows give values of different kinds", site.span, help="all rows must give values of one shape")
+    assert len(parts) > 1, "rows that can go on together were parted"
     values = [_call(run, part, call, site) for part in parts]
     run.group = group
     try:

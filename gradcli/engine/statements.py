@@ -13,7 +13,7 @@ from ..diagnostics import GradcliError, Span, said
 from ..lang import program
 from . import attached, builtins, declarations, loops, outcomes, own_functions, tapes, writing
 from .apply import apply
-from .changes import note
+from .changes import note, take_back
 from .compiler import Closure, Compiler
 from .divergence import MERGE, Split, alive_after, divide
 from .expressions import compile_condition, compile_expression, compile_value
@@ -243,7 +243,7 @@ def _expect_error(c: Compiler, node: program.ExpectError) -> Statement:
                 body(frame)
             except GradcliError as error:
                 run.group = group
-                del run.changes[divisions:]
+                take_back(run, divisions)
                 text = "\n".join(said(d) for d in error.diagnostics)
         if not text:
             message = f'expected an error that says "{node.message}", and there was none'
