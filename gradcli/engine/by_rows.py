@@ -64,6 +64,18 @@ class ApartError(Exception):
         self.group, self.labels = group, labels
 
 
+def part_off(run: Run) -> None:
+    """Parts the rows that run from the others, where what they do next is kept for all rows as one."""
+    group = run.group
+    if group is None or group.parent is None or not run.parts_rows:
+        return
+    whole = group.outermost()
+    labels = run.backend.xp.zeros(whole.size, "int64")
+    labels[group.way_to(whole)] = 1
+    if not bool(labels.all()):
+        raise ApartError(whole, labels)
+
+
 def apart(run: Run, value: Lanes) -> NoReturn:
     """Parts the rows by a value that decides a shape, or what is done next."""
     flat = value.array.reshape(-1, value.group.size)

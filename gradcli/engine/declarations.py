@@ -10,11 +10,13 @@ from ..lang import program
 from ..ops import OPS
 from .apply import apply, plain_array, to_array
 from .backends import INT_MAX, INT_MIN, dtype_name, shape_of
+from .by_rows import part_off
 from .changes import note
 from .compiler import Compiler
 from .expressions import compile_expression, compile_value
 from .indexing import compile_items
 from .keeping import KeepingTrace
+from .lanes import Lanes
 from .run import Run
 from .tape import Site, primal
 from .values import FRAME_HEAD, UNSET, Instance, List, Variable, contents, describe, is_number, read, show_shape
@@ -51,6 +53,7 @@ def compile_declare(c: Compiler, node: program.Declare) -> Callable[[list[Any]],
 
     def declare(frame: list[Any]) -> None:
         run, path = frame[0], path_of(frame)
+        part_off(run)
         given = None if value is None else value(frame, path)
         if node.kind == "const" and path not in run.inputs and node.type is None:
             given = _with_history(run, given, node)
@@ -165,6 +168,8 @@ def cast(run: Run, value: Any, dtype: str) -> Any:
     """A number or array in a dtype that can hold it."""
     if dtype_name(value) == dtype:
         return value
+    if type(value) is Lanes:
+        return Lanes(value.array.astype(dtype), value.group)
     if shape_of(value):
         return value.astype(dtype, copy=False)  # arrays are never changed while anybody else holds them
     if dtype == "float32":
@@ -197,7 +202,8 @@ def from_outside(run: Run, name: str, given: Any, inside: Any, node: program.Dec
     if hasattr(given, "dtype"):
         if given.dtype.kind not in "biufc":
             return fail(f"its dtype is {given.dtype}", "arrays hold numbers only")
-        given = run.backend.settle(run.backend.xp.asarray(given))
+        if type(given) is not Lanes:
+            given = run.backend.settle(run.backend.xp.asarray(given))
     if node.type is not None:
         return _typed(run, _whole(run, given) if node.type.dtype == "int64" else given, node.type, node, "E005")
     kind = dtype_name(given)
@@ -221,6 +227,9 @@ def _whole(run: Run, given: Any) -> Any:
         return int(given) if given.is_integer() and abs(given) < 2.0**63 else given
     if not hasattr(given, "dtype") or given.dtype.kind != "f":
         return given
+    if type(given) is Lanes:
+        whole = _whole(run, given.array)
+        return given if whole is given.array else Lanes(whole, given.group)
     whole = bool(((given == run.backend.xp.trunc(given)) & (abs(given) < 2.0**63)).all())
     return given.astype("int64") if whole else given
 

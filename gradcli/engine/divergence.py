@@ -127,12 +127,14 @@ def divide(frame: list[Any], condition: Lanes, then: Side, otherwise: Side, site
     run, values = frame[0], contents(frame)
     parent: Group = run.group
     parts = []
+    before = most = run.steps
     for side, group in zip((then, otherwise), _sides(run, condition), strict=True):
         install_values(frame, values)
-        run.group = group
+        run.group, run.steps = group, before
         run.changes.append({})
         parts += leave(frame, side(frame))
-    run.group = parent
+        most = max(most, run.steps)
+    run.group, run.steps = parent, most  # a row has taken no more
     return join(frame, parent, parts, site, alive)
 
 
@@ -142,20 +144,22 @@ def choose(frame: list[Any], condition: Lanes, then: Side, otherwise: Side, site
     parent: Group = run.group
     groups = _sides(run, condition)
     values, changes = [], []
+    before = most = run.steps
     for side, group in zip((then, otherwise), groups, strict=True):
-        run.group = group
+        run.group, run.steps = group, before
         run.changes.append({})
         values.append(side(frame))
         changes.append(forget(run))
-    run.group = parent
+        most = max(most, run.steps)
+    run.group, run.steps = parent, most
     indices = [g.origin for g in groups]
     put_all(run, _merged_changes(run, site, parent, groups, indices, changes))
     return merge(run, site, parent, groups, indices, values)
 
 
-def _sides(run: Run, condition: Lanes) -> list[Group]:
+def _sides(run: Run, condition: Lanes) -> tuple[Group, Group]:
     holds = condition.array if condition.dtype.kind == "b" else condition.array != 0
-    return [condition.group.rows(run.backend.xp, holds), condition.group.rows(run.backend.xp, ~holds)]
+    return condition.group.in_two(run.backend.xp, holds)
 
 
 # ---- frames ------------------------------------------------------------------------------------------------------------

@@ -21,9 +21,19 @@ from .values import List, describe, plain, read, show, show_shape
 RTOL, ATOL = 1e-9, 1e-12
 
 
-def note(run: Run, line: int, message: str, span: Span) -> None:
-    """Records an expectation; an empty message means that it holds."""
-    run.expectations.append(Expectation(line, not message, message, Diagnostic("E601", message, span) if message else None))
+def note(run: Run, line: int, message: str, span: Span, bad: Any = None, group: Group | None = None) -> None:
+    """Records an expectation; an empty message means that it holds. Where that differs between rows of `group`, `bad` says
+    for which it doesn't; else it is the same for all that run."""
+    if not message:
+        run.expectations.append(Expectation(line, True))
+        return
+    group = group or run.group
+    rows: tuple[int, ...] = ()
+    if group is not None:
+        xp, whole = run.backend.xp, group.outermost()
+        failing = xp.arange(whole.size) if group is whole else group.way_to(whole)
+        rows = tuple((failing if bad is None else failing[bad]).tolist())
+    run.expectations.append(Expectation(line, False, message, Diagnostic("E601", message, span), rows))
 
 
 def compile_expect(c: Compiler, node: program.Expect) -> Callable[[list[Any]], None]:
@@ -32,10 +42,12 @@ def compile_expect(c: Compiler, node: program.Expect) -> Callable[[list[Any]], N
 
         def expect(frame: list[Any]) -> None:
             holds = truth(frame[0], primal(value(frame)), node.value.span)  # it decides no path
-            where = ""
+            where, bad, group = "", None, None
             if type(holds) is Lanes:
-                where, holds = f" in row {_first_row(frame[0], ~holds.array, holds.group)} of `vmap`", False
-            note(frame[0], line, "" if holds else f"expected `{node.value.span.text}`, and it is false{where}", node.value.span)
+                bad, group, holds = ~holds.array, holds.group, False
+                where = f" in row {_first_row(frame[0], bad, group)} of `vmap`"
+            message = "" if holds else f"expected `{node.value.span.text}`, and it is false{where}"
+            note(frame[0], line, message, node.value.span, bad, group)
 
         return expect
     other = compile_value(c, node.close_to)
@@ -45,8 +57,11 @@ def compile_expect(c: Compiler, node: program.Expect) -> Callable[[list[Any]], N
         tolerances = {"rtol": RTOL, "atol": ATOL}
         for name, option in options:
             tolerances[name] = _tolerance(frame[0], name, option(frame), node.span)
-        message = compare(frame[0], value(frame), other(frame), **tolerances)
-        note(frame[0], line, message, node.span)
+        a, b = value(frame), other(frame)
+        message = compare(frame[0], a, b, **tolerances)
+        x, y = plain(a), plain(b)
+        by_rows = message and Lanes in (type(x), type(y)) and shape_of(x) == shape_of(y)
+        note(frame[0], line, message, node.span, *(_bad_rows(frame[0], x, y, **tolerances) if by_rows else ()))
 
     return expect_close
 
@@ -71,14 +86,19 @@ def _compare_rows(run: Run, x: Any, y: Any, rtol: float, atol: float) -> str:
     """The same where values differ between rows: what is wrong in the first row where something is."""
     if shape_of(x) != shape_of(y):
         return f"expected shape {show_shape(shape_of(y))}, got {show_shape(shape_of(x))}"
-    group = joint(run, (x, y), None)
-    p, q = (spread(run.backend.xp, v, group).array for v in (x, y))
-    bad = ~_good(run, p, q, rtol, atol).reshape(-1, group.size).all(axis=0)
+    bad, group = _bad_rows(run, x, y, rtol, atol)
     if not bool(bad.any()):
         return ""
     k = int(run.backend.xp.flatnonzero(bad)[0])
-    mine, other = (run.backend.settle(v[..., k].copy()) for v in (p, q))
+    mine, other = (run.backend.settle(spread(run.backend.xp, v, group).array[..., k].copy()) for v in (x, y))
     return f"{compare(run, mine, other, rtol, atol)}, in row {_first_row(run, bad, group)} of `vmap`"
+
+
+def _bad_rows(run: Run, x: Any, y: Any, rtol: float, atol: float) -> tuple[Any, Group]:
+    """The rows in which values of one shape aren't close, among those of the group."""
+    group = joint(run, (x, y), None)
+    p, q = (spread(run.backend.xp, v, group).array for v in (x, y))
+    return ~_good(run, p, q, rtol, atol).reshape(-1, group.size).all(axis=0), group
 
 
 def _good(run: Run, x: Any, y: Any, rtol: float, atol: float) -> Any:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from ..ops.op import OpError
 from .apply import refuse
+from .connections import verify_connected
 from .keeping import KeepingTrace
 from .plain_sweep import Sweep
 from .recorded_sweep import RecordedSweep
@@ -46,6 +47,8 @@ def sweep(
         parts = [wanted - late, *({n} for n in late)]
         return {n: c for part in parts for n, c in sweep(run, seeds, part, recorded, window, since, bodies).items()}
     way = between([target for target, _ in seeds], wanted, window, since, bodies)
+    if run.parts_rows and run.group is not None and run.group.outermost().divided:
+        verify_connected(run, [target for target, _ in seeds], wanted, way.segments, way.marked)
     return pulled(run, seeds, wanted, recorded, way, bodies, walk)
 
 

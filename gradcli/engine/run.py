@@ -32,12 +32,14 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """One `expect` that was executed; `diagnostic` shows a failed one in the source."""
+    """One `expect` that was executed; `diagnostic` shows a failed one in the source. Of many rows, `rows` are those of the
+    outermost group for which it failed."""
 
     line: int
     passed: bool
     message: str = ""
     diagnostic: Diagnostic | None = None
+    rows: tuple[int, ...] = ()
 
 
 class Unconnected(NamedTuple):
@@ -68,12 +70,13 @@ class Run:
     paused     forward levels up to this one carry no tangents: they were open when a `pause` began
     group      the rows that run together, where there are any (`lanes.py`); None outside
     changes    the states that were there before, for each division of the rows that is going on (`divergence.py`)
+    parts_rows whether rows that do what is kept for all of them as one part from the others and begin again (`row_runs.py`)
     draws      calls of random builtins so far: with the seed, the whole state of the generator
     """
 
     __slots__ = (
         "_free_memory", "asks", "attached", "backend", "bodies", "changes", "declared", "depth", "diagnostics", "direction",
-        "direction_level", "draws", "expectations", "group", "imports", "inputs", "level", "once", "outputs", "paused", "place",
+        "direction_level", "draws", "expectations", "group", "imports", "inputs", "level", "once", "outputs", "parts_rows", "paused", "place",
         "printed", "replaced", "rules", "settings", "sizes", "steps", "trace", "unconnected", "used_inputs",
     )  # fmt: skip
 
@@ -95,6 +98,7 @@ class Run:
         self.attached: WeakValueDictionary[int, Any] = WeakValueDictionary()
         self.draws = 0
         self.group: Group | None = None
+        self.parts_rows = False
         self.changes: list[dict[Any, Any]] = []
         self.level = 0
         self.direction: Callable[[str, Any], Any] | None = None

@@ -13,6 +13,7 @@ from ..diagnostics import GradcliError, Span, said
 from ..lang import program
 from . import attached, builtins, declarations, loops, outcomes, own_functions, tapes, writing
 from .apply import apply
+from .by_rows import part_off
 from .changes import note, take_back
 from .compiler import Closure, Compiler
 from .divergence import MERGE, Split, alive_after, divide
@@ -139,6 +140,7 @@ def _compile_name(c: Compiler, target: program.NameTarget) -> Setter:
         holder, at = (frame[k], 0) if cell else (frame, k)
         old = holder[at]
         if type(old) is Variable and old is not value and old.name == path(frame):
+            part_off(frame[0])
             frame[0].replaced.setdefault(old.name, (old, span))
             value = read(value) if type(value) is Variable and value.kind == "const" else value
         holder[at] = value
@@ -242,6 +244,8 @@ def _expect_error(c: Compiler, node: program.ExpectError) -> Statement:
             try:
                 body(frame)
             except GradcliError as error:
+                if run.parts_rows and group is not None and group.size > 1:
+                    raise  # which of the rows it is of, they say one by one
                 run.group = group
                 take_back(run, divisions)
                 text = "\n".join(said(d) for d in error.diagnostics)
@@ -269,6 +273,7 @@ def _import(c: Compiler, node: program.Import) -> Statement:
     c.asks, c.rules = c.asks or compiled.asks, c.rules or compiled.rules
 
     def load(frame: list[Any]) -> None:
+        part_off(frame[0])
         namespace = run_import(frame[0], compiled, node)
         if node.slot.cell:
             frame[k][0] = namespace

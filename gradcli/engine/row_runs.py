@@ -1,0 +1,152 @@
+"""A program run for many rows of data at once, and row by row only where it must be.
+
+Inputs that differ between rows are lanes from the start (`lanes.py`), so one run answers for all of them. Rows that can't go
+on together are parted and begin again; of rows among which one fails, that one is found by halving and runs alone, for the
+message that it gives alone. What a row gives never depends on the rows beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from ..diagnostics import Diagnostic, GradcliError
+from .by_rows import ApartError
+from .evaluator import Compiled, execute, release
+from .lanes import Group, Lanes, UnrelatedError
+from .run import Run, Settings
+
+Ask = Callable[[Run, list[Any]], Any]  # what is wanted of a run that has ended, from its top-level frame
+
+_OF_THE_JOB = ("E404", "E405")  # limits of all rows together, where one by itself reaches them
+_STEPS = "E403"
+
+
+class Answered(NamedTuple):
+    """What `ask` gave for some rows, of which it holds for those where `good` does: None for all. `group` is None where it
+    is a single row, run alone."""
+
+    rows: Any
+    good: Any
+    group: Group | None
+    answer: Any
+
+
+class Failed(NamedTuple):
+    """Rows that fail, and how each of them does when it is run alone."""
+
+    rows: Any
+    diagnostics: list[Diagnostic]
+
+
+class RowRuns:
+    """Runs of one program for rows of `columns`: by declared name the values from outside, with the rows last. `inputs` are
+    those that all rows share. `runs` counts how often the program ran, and `records` what the longest trace held."""
+
+    def __init__(
+        self, compiled: Compiled, settings: Settings, inputs: Mapping[str, Any], columns: Mapping[str, Any], ask: Ask
+    ) -> None:
+        self.compiled, self.settings, self.inputs, self.columns, self.ask = compiled, settings, inputs, columns, ask
+        self.runs = self.records = 0
+
+    def answers(self, size: int) -> Iterator[Answered | Failed]:
+        """The answers for `size` rows, in no order. Raises GradcliError for limits that are those of the whole job."""
+        import numpy
+
+        pending = [numpy.arange(size)]
+        while pending:
+            rows = pending.pop()
+            if len(rows) < 2:
+                yield from map(self._alone, rows.tolist())
+                continue
+            group = Group(len(rows))
+            run = self._run({name: Lanes(_taken(column, rows, size), group) for name, column in self.columns.items()}, group)
+            try:
+                answered, failing = self._together(run, rows, group)
+            except ApartError as error:
+                pending += _parted(run, rows, group, error)
+            except UnrelatedError:
+                pending += numpy.array_split(rows, 2)
+            except GradcliError as error:
+                if error.diagnostics[0].code == _STEPS and not group.divided:
+                    yield Failed(rows, error.diagnostics)  # steps count for all rows alike until they divide
+                else:
+                    pending += _suspects(run, rows, group)
+            else:
+                if answered is not None:
+                    yield answered
+                pending += [rows[[k]] for k in failing]
+
+    def _together(self, run: Run, rows: Any, group: Group) -> tuple[Answered | None, list[int]]:
+        frame = execute(self.compiled, run)
+        self.records = max(self.records, run.trace.number)
+        failing: set[int] = set()
+        for expectation in run.expectations:
+            if not expectation.passed:
+                failing.update(expectation.rows)
+        answer = None if len(failing) == len(rows) else self.ask(run, frame)
+        release(run, frame)
+        if answer is None:
+            return None, sorted(failing)
+        good = None
+        if failing:
+            good = run.backend.xp.ones(len(rows), bool)
+            good[sorted(failing)] = False
+        return Answered(rows, good, group, answer), sorted(failing)
+
+    def _alone(self, row: int) -> Answered | Failed:
+        import numpy
+
+        rows = numpy.array([row])
+        run = self._run({name: _single(column[..., row]) for name, column in self.columns.items()}, None)
+        try:
+            frame = execute(self.compiled, run)
+            failed = [e.diagnostic for e in run.expectations if e.diagnostic is not None]
+            if failed:
+                return Failed(rows, failed)
+            answer = self.ask(run, frame)
+        except GradcliError as error:
+            if error.diagnostics[0].code in _OF_THE_JOB:
+                raise
+            return Failed(rows, error.diagnostics)
+        release(run, frame)
+        return Answered(rows, None, None, answer)
+
+    def _run(self, values: dict[str, Any], group: Group | None) -> Run:
+        self.runs += 1
+        run = Run(self.settings, {**self.inputs, **values})
+        run.group, run.parts_rows = group, group is not None
+        return run
+
+
+def _taken(column: Any, rows: Any, size: int) -> Any:
+    return column if len(rows) == size else column[..., rows]
+
+
+def _single(value: Any) -> Any:
+    return value.copy() if value.ndim else value.item() if value.dtype.char != "f" else value
+
+
+def _parted(run: Run, rows: Any, group: Group, error: ApartError) -> list[Any]:
+    """The rows in parts that can each go on together."""
+    xp = run.backend.xp
+    labels = xp.full(len(rows), -1)  # of rows that are elsewhere already
+    labels[slice(None) if error.group is group else error.group.way_to(group)] = error.labels
+    labels = run.backend.to_host(labels)
+    import numpy
+
+    parts = [rows[labels == label] for label in numpy.unique(labels).tolist()]
+    return parts if len(parts) > 1 else numpy.array_split(rows, 2)
+
+
+def _suspects(run: Run, rows: Any, group: Group) -> list[Any]:
+    """The rows in two parts, where one of those that ran last has failed: these and the others, or halves."""
+    import numpy
+
+    last = run.group
+    if last is not None and last is not group and last.within(group):
+        chosen = numpy.zeros(len(rows), bool)
+        chosen[run.backend.to_host(last.way_to(group))] = True
+        if 0 < chosen.sum() < len(rows):
+            return [rows[~chosen], rows[chosen]]
+    return numpy.array_split(rows, 2)
