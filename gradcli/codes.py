@@ -2,7 +2,7 @@
 
 Examples that are programs really produce their code, and those that begin with `$` are commands that do (tests run both).
 Those of the language (E1, E2, E401, E402) stand in lang/codes.py, those of `check` (from E602 on) in
-check_codes.py.
+check_codes.py, those of `batch` (from E605 on) in batch_codes.py.
 
 E0 the command line · E1 syntax · E2 names and structure · E3 run time · E4 limits · E5 device · E6 expectations and
 checks · E9 a bug.
@@ -10,6 +10,7 @@ checks · E9 a bug.
 
 from __future__ import annotations
 
+from .batch_codes import CODES as _BATCH
 from .check_codes import CODES as _CHECKS
 from .form_codes import FORM_CODES as _FORMS
 from .lang.codes import CODES as _LANGUAGE
@@ -314,6 +315,6 @@ _OTHER = {
 }
 
 CODES: dict[str, Code] = (
-    dict(sorted({**_COMMAND_LINE, **_LANGUAGE, **_CHECKS, **_FORMS, **_RUN_TIME, **_LIMITS, **_OTHER}.items())) | _REASONS
+    dict(sorted({**_COMMAND_LINE, **_LANGUAGE, **_CHECKS, **_BATCH, **_FORMS, **_RUN_TIME, **_LIMITS, **_OTHER}.items())) | _REASONS
 )
 REASONS: frozenset[str] = frozenset(_REASONS)

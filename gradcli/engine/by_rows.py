@@ -66,10 +66,15 @@ class ApartError(Exception):
 
 def part_off(run: Run) -> None:
     """Parts the rows that run from the others, where what they do next is kept for all rows as one."""
-    group = run.group
-    if group is None or group.parent is None or not run.parts_rows:
-        return
+    if run.group is not None and run.parts_rows:
+        part_by(run, run.group)
+
+
+def part_by(run: Run, group: Group) -> None:
+    """Parts the rows of a group from the others, if there are others."""
     whole = group.outermost()
+    if group is whole:
+        return
     labels = run.backend.xp.zeros(whole.size, "int64")
     labels[group.way_to(whole)] = 1
     if not bool(labels.all()):

@@ -1,8 +1,7 @@
 """For which rows there is a way from a source to a target, where rows took different paths: for the others the gradient is
 none, and no zero.
 
-Rows are known by groups (`lanes.py`): a value is connected in all rows of some groups. Two that a condition divided are
-their parent again. So a walk back over the records costs no more than the records do, however many rows there are.
+Rows are the bits of an int, so that a walk back over the records costs little, however many rows there are.
 """
 
 from __future__ import annotations
@@ -24,64 +23,62 @@ def verify_connected(
     run: Run, targets: Iterable[Any], wanted: set[int], segments: list[Segment], marked: set[int] | None
 ) -> None:
     """Parts the rows that run where a source is connected in some of them only."""
-    group = run.group
-    assert group is not None
-    found: dict[int, set[Group]] = {}
+    assert run.group is not None
+    connections = _Connections(run, run.group)
+    found = connections.found
     for value, number, _ in targets:
-        _add(found, number, value.group if type(value) is Lanes and value.group.within(group) else group)
+        found[number] = connections.rows_of(value)
     for record in reversed(path(segments, marked, set(found))):
-        _pass(run, found, record)
+        connections.pass_back(record)
     for number in wanted & found.keys():
-        if any(group.within(g) for g in found[number]):
-            continue
-        connected = run.backend.xp.zeros(group.size, "int64")
-        for g in found[number]:
-            connected[g.way_to(group)] = 1
-        if not bool(connected.all()):
-            raise ApartError(group, connected)
+        if found[number] != connections.all:
+            raise ApartError(run.group, run.backend.xp.asarray(connections.labels(found[number])))
 
 
-def _pass(run: Run, found: dict[int, set[Group]], record: Record) -> None:
-    """Takes what is known of a record's result to its inputs."""
-    groups = found.get(record.number, ())
-    if record.site.op is MERGE:
-        for k, number in zip(record.site.operands, record.inputs, strict=True):
-            for group in groups:
-                _add(found, number, _both(run, group, record.options["groups"][k]))
-        return
-    own = _group_of(record.y)
-    for number in record.inputs:
-        for group in groups:
-            _add(found, number, group if own is None else _both(run, group, own))
+class _Connections:
+    """The rows, among those of `group`, in which values by their number are connected to the targets."""
 
+    def __init__(self, run: Run, group: Group) -> None:
+        self.run, self.group = run, group
+        self.all = (1 << group.size) - 1
+        self.found: dict[int, int] = {}
+        self._bits: dict[int, tuple[Group, int]] = {}
 
-def _group_of(y: Any) -> Group | None:
-    for value in y if type(y) is list else (y,):
-        if type(value) is Lanes:
-            return value.group
-    return None
+    def pass_back(self, record: Record) -> None:
+        """Takes what is known of a record's result to its inputs."""
+        rows, found = self.found.get(record.number, 0), self.found
+        if record.site.op is MERGE:
+            groups = record.options["groups"]
+            for k, number in zip(record.site.operands, record.inputs, strict=True):
+                found[number] = found.get(number, 0) | (rows & self.bits(groups[k]))
+            return
+        rows &= self.rows_of(record.y)
+        for number in record.inputs:
+            found[number] = found.get(number, 0) | rows
 
+    def rows_of(self, value: Any) -> int:
+        """The rows that have a value."""
+        for part in value if type(value) is list else (value,):
+            if type(part) is Lanes:
+                return self.bits(part.group)
+        return self.all
 
-def _both(run: Run, a: Group, b: Group) -> Group:
-    """The rows that are in both groups."""
-    if b.within(a):
-        return b
-    if a.within(b):
-        return a
-    whole = a.outermost()
-    rows = run.backend.xp.intersect1d(a.way_to(whole), b.way_to(whole))
-    return Group(len(rows), whole, rows)
+    def bits(self, group: Group) -> int:
+        if self.group.within(group):
+            return self.all
+        known = self._bits.get(id(group))
+        if known is None:
+            import numpy as np  # which a formula of numbers must not pay for
 
+            rows = np.zeros(self.group.size, bool)
+            rows[self.run.backend.to_host(group.way_to(self.group))] = True
+            packed = np.packbits(rows, bitorder="little").tobytes()
+            known = self._bits[id(group)] = group, int.from_bytes(packed, "little")
+        return known[1]
 
-def _add(found: dict[int, set[Group]], number: int, group: Group) -> None:
-    """Notes that a value is connected in a group; with the other side of a division, where both came from."""
-    groups = found.setdefault(number, set())
-    if group in groups:
-        return
-    while group.half is not None and group.parent is not None:
-        other = next((g for g in groups if g.half is group.half), None)
-        if other is None:
-            break
-        groups.discard(other)
-        group = group.parent
-    groups.add(group)
+    def labels(self, rows: int) -> Any:
+        """1 for each of the rows, 0 for the others."""
+        import numpy as np
+
+        packed = np.frombuffer(rows.to_bytes((self.group.size + 7) // 8, "little"), np.uint8)
+        return np.unpackbits(packed, bitorder="little")[: self.group.size].astype(np.int64)

@@ -159,7 +159,7 @@ def choose(frame: list[Any], condition: Lanes, then: Side, otherwise: Side, site
 
 def _sides(run: Run, condition: Lanes) -> tuple[Group, Group]:
     holds = condition.array if condition.dtype.kind == "b" else condition.array != 0
-    return condition.group.in_two(run.backend.xp, holds)
+    return condition.group.rows(run.backend.xp, holds), condition.group.rows(run.backend.xp, ~holds)
 
 
 # ---- frames ------------------------------------------------------------------------------------------------------------

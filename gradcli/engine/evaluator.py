@@ -105,12 +105,12 @@ def release(run: Run, *frames: list[Any]) -> None:
         frame.clear()
 
 
-def declared_names(node: program.Program, prefix: str = "") -> list[str]:
-    """The names that values from outside may be given for, imported ones under their path."""
-    names = [prefix + d.slot.name for d in declarations(node.body)]
+def declared_names(node: program.Program, prefix: str = "", needed: bool = False) -> list[str]:
+    """The names that values from outside may be given for, or with `needed` must be; imported ones under their path."""
+    names = [prefix + d.slot.name for d in declarations(node.body) if d.value is None or not needed]
     for statement in node.body:
         if isinstance(statement, program.Import):
-            names += declared_names(statement.program, f"{prefix}{statement.slot.name}.")
+            names += declared_names(statement.program, f"{prefix}{statement.slot.name}.", needed)
     return names
 
 

@@ -23,18 +23,16 @@ class Group:
     parent  the group that they come from; None where they come from shared values
     origin  the row of the parent that each is; None where there is no parent
     each    how many rows every one of the parent has become, in order; 0 where they are some of them
-    half    shared with the group of all other rows of the parent, where a condition divided it; None elsewhere
     divided whether some of the rows ever ran without the others
     """
 
-    __slots__ = ("_ways", "depth", "divided", "each", "half", "origin", "parent", "size", "taken")
+    __slots__ = ("_ways", "depth", "divided", "each", "origin", "parent", "size", "taken")
 
     def __init__(self, size: int, parent: Group | None = None, origin: Any = None, each: int = 0) -> None:
         self.size, self.parent, self.origin, self.each = size, parent, origin, each
         self.depth: int = 0 if parent is None else parent.depth + 1
         self.taken: dict[int, tuple[Any, Any]] = {}  # values of outer groups that were narrowed, by identity
         self._ways: dict[Group, Any] = {}
-        self.half: object = None
         self.divided = False
 
     def outermost(self) -> Group:
@@ -74,12 +72,6 @@ class Group:
         origin = xp.flatnonzero(chosen)
         self.divided = True
         return Group(len(origin), self, origin)
-
-    def in_two(self, xp: Any, chosen: Any) -> tuple[Group, Group]:
-        """The groups of the rows where the mask `chosen` holds, and of the others."""
-        yes, no = self.rows(xp, chosen), self.rows(xp, ~chosen)
-        yes.half = no.half = object()
-        return yes, no
 
     # What the entries of `ops/lanes.py` compute by.
 

@@ -8,10 +8,11 @@ A file is read, parsed and resolved once, however many programs import it, so th
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..diagnostics import Diagnostic, GradcliError, Span, did_you_mean
+from ..diagnostics import Diagnostic, GradcliError, Source, Span, did_you_mean
 from . import program
 from .parser import parse, read_source
 from .resolve import resolve
@@ -28,10 +29,15 @@ class Importer:
     path: Path | None = None
     loaded: dict[Path, program.Program] = field(default_factory=dict)
     chain: tuple[Path, ...] = ()  # the files that are being imported, from the outermost to the one at hand
+    texts: Mapping[str, str] | None = None  # what files hold, by the names that messages show, where there are no files
 
     def load(self, path: str, span: Span, library: bool) -> program.Program:
         """The program that an `import` at `span` names."""
-        file = self._library_file(path, span) if library else self._own_file(path, span)
+        name = f"{path}.tg" if library else os.path.join(os.path.dirname(span.source.name), path)
+        if library:
+            file = self._library_file(path, span)
+        else:
+            file = self._own_file(path, span) if self.texts is None else Path(os.path.normpath(name))
         chain = self.chain or ((self.path.resolve(),) if self.path is not None else ())
         if file in chain:
             names = " → ".join(f"`{link.name}`" for link in (*chain[chain.index(file) :], file))
@@ -39,12 +45,11 @@ class Importer:
         if len(chain) >= _MAX_CHAIN:
             raise _error("E402", f"imports nest deeper than {_MAX_CHAIN} files", span)
         if file not in self.loaded:
-            name = f"{path}.tg" if library else os.path.join(os.path.dirname(span.source.name), path)
             try:
-                source = read_source(file, name)
+                source = read_source(file, name) if library or self.texts is None else Source(name, self.texts[str(file)])
             except OSError as error:
                 raise _error("E220", f"cannot read `{path}`", span, label=error.strerror or "") from None
-            inner = Importer(file, self.loaded, (*chain, file))
+            inner = Importer(file, self.loaded, (*chain, file), self.texts)
             self.loaded[file] = resolve(parse(source), source, inner.load, imported=True)
         return self.loaded[file]
 
@@ -75,6 +80,16 @@ class Importer:
             help = did_you_mean(name, names) or f'a file is imported with `import "{name}.tg" as {name}`'
             raise _error("E220", f"the library has no `{name}`", span, help=help)
         return Path(os.path.realpath(file))
+
+
+def imported_texts(node: program.Program) -> dict[str, str]:
+    """The texts of the files that a program imports, for an `Importer` where these files aren't."""
+    found: dict[str, str] = {}
+    for statement in node.body:
+        if isinstance(statement, program.Import):
+            source = statement.program.source
+            found |= {os.path.normpath(source.name): source.text} | imported_texts(statement.program)
+    return found
 
 
 def _programs(folder: Path) -> list[str]:

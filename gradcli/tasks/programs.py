@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -36,17 +36,18 @@ def program_source(name: str, expr: str | None) -> Source:
     return Source(name, expr) if expr is not None else read_source(name)
 
 
-def parse_program(source: Source, given: Iterable[str] = ()) -> Program:
+def parse_program(source: Source, given: Iterable[str] = (), texts: Mapping[str, str] | None = None) -> Program:
     """The resolved program of a source, with what it imports. Raises GradcliError with everything that is wrong with it.
 
-    `given` are the names set from outside: in an expression file `e` and `pi` are inputs if they are given.
+    `given` are the names set from outside: in an expression file `e` and `pi` are inputs if they are given. `texts` are what
+    it imports, where that is in no file.
     """
     from ..lang.imports import Importer
     from ..lang.parser import parse
     from ..lang.resolve import resolve
 
     path = None if source.name.startswith("<") else Path(source.name)
-    return resolve(parse(source), source, Importer(path).load, frozenset(given))
+    return resolve(parse(source), source, Importer(path, texts=texts).load, frozenset(given))
 
 
 def list_stage(source: Source, stage: Literal["ast", "program"]) -> str:

@@ -1,0 +1,37 @@
+"""The codes of what `batch` finds in its data."""
+
+from __future__ import annotations
+
+from .lang.codes import Code
+
+CODES = {
+    "E605": Code(
+        "a row can't be read",
+        "A cell isn't what its column needs (a number where the program computes with it), or the row has more or fewer cells\n"
+        "than the first line. The row goes to the rejects file, with its number and the cell; the others are computed.",
+        "Correct the data, or leave the row out. An empty cell is a missing value: the program's own value holds then.",
+    ),
+    "E606": Code(
+        "an answer is nan",
+        "Under `batch --nan error` a row is rejected if one of its outputs or gradients is nan.",
+        "`gradcli eval --debug-nan` with the row's values says where it comes from; `--nan keep` (the default) writes it.",
+    ),
+    "E607": Code(
+        "a row's answer doesn't fit into the columns",
+        "The columns of the output are those of the first rows that succeed. This row gives another shape, text where the\n"
+        "others have numbers, or a name that they don't have.",
+        "Pad arrays to one shape, give every name a value on every path, or compute such rows in a job of their own.",
+    ),
+    "E608": Code(
+        "a part of the data can't be read",
+        "One of several files is damaged, is no longer there, or has other columns. Its rows are missing from the output, and\n"
+        "the rejects file says so; the other parts are computed.",
+        "Write that file again, and run the job once more.",
+    ),
+    "E609": Code(
+        "a job can't go on from what is there",
+        "`--resume` goes on with the blocks that an interrupted job has finished. These are of another job: another program,\n"
+        "other options, or data that has changed since.",
+        "Leave out --resume to begin anew, which throws them away.",
+    ),
+}

@@ -1,0 +1,174 @@
+"""`gradcli batch`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from ..diagnostics import Diagnostic, GradcliError
+from . import limits, options, output
+from .progress import shown
+from .terminal import Terminal
+
+if TYPE_CHECKING:
+    from ..tasks.batch.job import Job, Request
+
+File = Annotated[str | None, typer.Argument(metavar="[FILE]", help="The program; - is standard input.", show_default=False)]
+Format = Literal["csv", "tsv", "jsonl", "parquet", "arrow", "npy", "npz"]
+
+
+def command(
+    file: File = None,
+    expr: options.Expression = None,
+    rows: Annotated[
+        str | None, typer.Option("--rows", metavar="DATA", help="The rows: a file, a folder or glob of parts, or -.")
+    ] = None,
+    rows_format: Annotated[
+        Format | None, typer.Option("--rows-format", metavar="FORMAT", help="Of DATA, where its name doesn't tell: csv, jsonl, …")
+    ] = None,
+    output_file: Annotated[
+        str | None, typer.Option("-o", "--output", metavar="OUT", help="Where the answers go, whole or not at all; - is stdout.")
+    ] = None,
+    out_format: Annotated[
+        Format | None, typer.Option("--out-format", metavar="FORMAT", help="Of OUT, where its name doesn't tell.")
+    ] = None,
+    keep: Annotated[list[str] | None, typer.Option("--keep", metavar="COLUMN,...", help="Columns that OUT has, too.")] = None,
+    map_: Annotated[
+        list[str] | None, typer.Option("--map", metavar="COLUMN=NAME", help="The column sets a declaration of another name.")
+    ] = None,
+    set_: options.Set = None,
+    inputs: options.Inputs = None,
+    ignore_extra: options.IgnoreExtra = False,
+    of: options.Of = None,
+    wrt: options.Wrt = None,
+    no_grad: options.NoGrad = False,
+    reduce: Annotated[
+        Literal["sum", "mean"] | None, typer.Option("--reduce", metavar="sum|mean", help="One row: the total of all.")
+    ] = None,
+    nan: Annotated[
+        Literal["keep", "error"], typer.Option("--nan", metavar="keep|error", help="error: a row with a nan is rejected.")
+    ] = "keep",
+    on_error: Annotated[
+        Literal["reject", "fail"], typer.Option("--on-error", metavar="reject|fail", help="fail: stop at the first such row.")
+    ] = "reject",
+    resume: Annotated[bool, typer.Option("--resume", help="Go on where an interrupted job ended.")] = False,
+    device: Annotated[str, typer.Option("--device", metavar="cpu|cuda|cuda:N|cuda:all", help="Where rows are computed.")] = "cpu",
+    threads: Annotated[
+        int | None, typer.Option("--threads", metavar="N", min=1, help="Blocks at a time (default: one a core).")
+    ] = None,
+    workers: Annotated[int | None, typer.Option("--workers", metavar="N", min=1, help="Local processes.")] = None,
+    scheduler: Annotated[str | None, typer.Option("--scheduler", metavar="ADDRESS", help="An existing Dask cluster.")] = None,
+    block_rows: Annotated[
+        int, typer.Option("--block-rows", metavar="N", min=1, help="Rows that are read and written together.")
+    ] = 2**16,
+    report_file: Annotated[str | None, typer.Option("--report", metavar="FILE", help="Also the summary, as JSON.")] = None,
+    dtype: options.Dtype = "float64",
+    seed: options.Seed = 0,
+    max_steps: Annotated[
+        int | None, typer.Option("--max-steps", metavar="N", min=1, help="Statements of a row; one that takes more fails.")
+    ] = None,
+    timeout: options.Timeout = None,
+    max_memory: options.MaxMemory = None,
+    color: options.Color = "auto",
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+    traceback: options.Traceback = False,
+) -> int:
+    """Run one program over many rows of data; write its outputs and their gradients, a row each.
+
+    Every declaration that needs a value is a column: `x`, or `x.0`, `x.1` of a vector. Formats go by the endings
+    .csv .tsv .jsonl .parquet .arrow .feather .npy .npz. Rows that fail go to OUT.rejects.jsonl, and the exit code is 6.
+
+    \b
+    Examples:
+      printf 'x,y\\n3,0.5\\n1,2\\n' | gradcli batch -e 'x**2 * sin(y)' --rows - --rows-format csv -o - --out-format csv
+      printf '{"a": 2}\\n{"a": 7}\\n' | gradcli batch -e 'var a; y = a**3' --rows - --rows-format jsonl -o - --out-format jsonl
+    """
+    terminal = Terminal(color, quiet, verbose)
+    from ..tasks.batch.job import Request
+    from ..tasks.batch.plan import parse_renamings
+    from ..tasks.batch.workers import cores
+    from ..tasks.evaluation import Options
+
+    if rows is None or output_file is None:
+        lacking, help = ("--rows", "name the data: `--rows data.csv`") if rows is None else ("-o", "name the output: `-o out.csv`")
+        raise GradcliError(Diagnostic("E001", f"batch needs {lacking}", help=help))
+    if reduce and keep:
+        raise GradcliError(Diagnostic("E001", "--keep with --reduce", help="a reduction has one row for all, which has no keys"))
+    wanted = Options(
+        of=options.names(of),
+        wrt=options.names(wrt),
+        grad=not no_grad,
+        dtype=dtype,
+        seed=seed,
+        device=device,
+        max_steps=max_steps,
+        max_memory=limits.parse_memory(max_memory),
+        ignore_extra=ignore_extra,
+        mode="reverse",
+    )
+    request = Request(
+        data=rows,
+        out=output_file,
+        options=wanted,
+        rows_format=rows_format,
+        out_format=out_format,
+        shared=options.values(set_, inputs),
+        renamed=parse_renamings(options.names(map_)),
+        keep=options.names(keep),
+        nan=nan,
+        reduce=reduce or "",
+        fails=on_error == "fail",
+        resume=resume,
+        threads=threads or cores(),
+        workers=workers,
+        scheduler=scheduler,
+        block_rows=block_rows,
+    )
+    (name,) = options.programs([file] if file is not None else None, expr)
+    return _run(_job(name, expr, request), request, terminal, limits.parse_timeout(timeout), report_file)
+
+
+def _job(name: str, expr: str | None, request: Request) -> Job:
+    from ..tasks.batch.job import Job
+    from ..tasks.programs import parse_program, program_source
+
+    if name == "-" == request.data:
+        raise GradcliError(Diagnostic("E001", "the program and the data are both standard input", help="name a file for one"))
+    return Job(parse_program(program_source(name, expr), request.shared), request)
+
+
+def _run(job: Job, request: Request, terminal: Terminal, timeout: float | None, report_file: str | None) -> int:
+    """Does the job under its limits; what it finished, and how it goes on, is told whatever ends it."""
+    from .. import report
+    from ..tasks.batch.job import StoppedError
+
+    def fail(*errors: Diagnostic) -> int:
+        for error in errors:
+            terminal.diagnostic(error)
+        if request.out != "-" and job.summary.rows:
+            terminal.summary(f"{job.summary.rows:,} rows are finished; the same command with --resume goes on from there")
+        return max((error.exit_code for error in errors), default=0)
+
+    try:
+        with limits.limited(timeout, request.options.max_memory, fail), shown(not terminal.quiet) as progress:
+            summary = job.run(progress)
+    except StoppedError as stopped:
+        fail(*stopped.reject.diagnostics)
+        terminal.summary(f"stopped: row {stopped.reject.row} fails (--on-error fail)")
+        return 3
+    except GradcliError as error:
+        return fail(*error.diagnostics)
+    except KeyboardInterrupt:
+        fail()
+        raise
+    finally:
+        if report_file is not None:
+            output.write(report.batch_json(job.summary), report_file)
+    for reject in job.told:
+        for diagnostic in reject.diagnostics:
+            terminal.diagnostic(diagnostic)
+    terminal.summary(report.batch_line(summary, "" if request.out == "-" else f"{request.out}.rejects.jsonl"))
+    return summary.exit_code
+

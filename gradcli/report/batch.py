@@ -1,0 +1,28 @@
+"""What came of a batch: one line for people, and JSON for machines."""
+
+from __future__ import annotations
+
+import json
+
+from ..tasks.batch.summary import Summary
+
+
+def batch_line(summary: Summary, rejects: str) -> str:
+    """`1,000 rows in 0.3 s (3,300 rows/s), 2 failed: see out.csv.rejects.jsonl`."""
+    parts = [f"{_count(summary.rows, 'row')} in {summary.seconds:.3g} s ({summary.rate:,.0f} rows/s)"]
+    if summary.resumed_blocks:
+        parts.append(f"{_count(summary.resumed, 'row')} of them finished before, in {_count(summary.resumed_blocks, 'block')}")
+    failed = [_count(summary.failed, "failed", "") if summary.failed else "none failed"]
+    if summary.unreadable:
+        failed.append(f"{_count(summary.unreadable, 'part')} of the data can't be read")
+    where = f": see {rejects}" if rejects and summary.exit_code else ""
+    return ", ".join(parts + failed) + where
+
+
+def batch_json(summary: Summary) -> str:
+    """The report of `--report`."""
+    return json.dumps(summary.as_json(), indent=2) + "\n"
+
+
+def _count(n: int, word: str, plural: str = "s") -> str:
+    return f"{n:,} {word}{plural if n != 1 else ''}"

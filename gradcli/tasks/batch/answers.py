@@ -1,0 +1,67 @@
+"""What a program gives for rows, as columns: every output, and the gradient of each by each variable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ...collector import collector_paused
+from ...engine.backends import ieee
+from ...engine.by_rows import part_by
+from ...engine.evaluator import deep_stack
+from ...engine.lanes import Lanes, spread
+from ...engine.modules import named_variables
+from ...engine.run import Run
+from ...engine.tape import primal
+from ...engine.values import List, is_number, plain, read, shape_of, show
+from ...lang import program
+from ..evaluate import Answer
+from ..evaluation import Options
+
+Named = dict[str, Any]  # a value of each column: lanes, an array or a number that all rows have, a string, or None
+
+
+def ask(node: program.Program, options: Options, run: Run, frame: list[Any]) -> Named:
+    """The values of every column, for the rows that ran. Parts the rows where some of them have none."""
+    with collector_paused(), ieee(), deep_stack():  # a rule of the program is a call like any other
+        answer = Answer(node, run, frame, named_variables(run, node, frame), options)
+        answer.compute(None)
+        found: Named = {}
+        for name, value in answer.outputs.items():
+            found.update(_columns(run, name, value))
+        for of, row in answer.gradients.items():
+            for by, value in row.items():
+                found.update(_columns(run, f"d{of}/d{by}", value))
+    return found
+
+
+def _columns(run: Run, name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """A value as columns: one for a number or an array, one for each part of a list or dict."""
+    value = primal(read(value))
+    if type(value) is Lanes and value.group is not run.group:
+        part_by(run, value.group)
+    if type(value) is List:
+        parts = [primal(read(item)) for item in value]
+        if parts and all(is_number(p) for p in parts) and len({shape_of(p) for p in parts}) == 1:
+            yield name, _stacked(run, parts)
+            return
+        value = dict(enumerate(parts))
+    if type(value) is dict:
+        for key, part in value.items():
+            yield from _columns(run, f"{name}.{key}", part)
+    elif value is None or type(value) is str or is_number(value):
+        yield name, value
+    else:
+        told = plain(value)
+        yield from _columns(run, name, told if type(told) is dict else show(value))  # an instance is its variables' states
+
+
+def _stacked(run: Run, parts: list[Any]) -> Any:
+    """Numbers of one shape as an array."""
+    for part in parts:
+        if type(part) is Lanes and part.group is not run.group:
+            part_by(run, part.group)
+    xp, group = run.backend.xp, run.group
+    if group is None or Lanes not in map(type, parts):
+        return xp.stack([xp.asarray(part) for part in parts])
+    return Lanes(xp.stack([spread(xp, part, group).array for part in parts]), group)

@@ -1,0 +1,212 @@
+"""A block of rows, computed: the one function that threads, GPUs and clusters all map over their data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...diagnostics import Diagnostic
+from ...engine.backends import backend_for
+from ...engine.evaluator import declared_names
+from ...engine.row_runs import Answered, RowRuns
+from ...lang import program
+from ...rows import BadPart, Block, Column, Range
+from ..evaluate import prepare
+from .answers import Named, ask
+from .collecting import Collected, fields_of
+from .plan import Field, Plan
+
+CACHED = 2**17  # numbers of the inputs in a tile: what is computed of them then stays in the cache, or nearly
+TILE = 2**12  # tiles are multiples of this many rows
+MOST_TILES = 4
+TRACE_BYTES = 2**28  # what the trace of a tile may take
+PROBED = 2**10  # rows that are run to learn what all will be like
+
+
+class Reject(NamedTuple):
+    """A row that has no answer, by its number in the data (None: a whole part), and why."""
+
+    row: int | None
+    diagnostics: tuple[Diagnostic, ...]
+    part: str = ""
+
+
+class Outcome(NamedTuple):
+    """What a block gave: columns of the rows that succeeded, in order; or their `totals` for a reduction.
+
+    runs      how often the program ran; `tiles` would have done if no rows had parted or failed
+    lost      rows of a part that can't be read, which have no entries of their own
+    """
+
+    start: int
+    size: int
+    columns: list[Column]
+    rejects: list[Reject]
+    runs: int = 0
+    tiles: int = 0
+    totals: dict[str, Any] | None = None
+    lost: int = 0
+
+    @property
+    def failed(self) -> int:
+        return self.lost + sum(reject.row is not None for reject in self.rejects)
+
+    @property
+    def succeeded(self) -> int:
+        return self.size - self.failed
+
+    @property
+    def is_unreadable(self) -> bool:
+        return any(reject.row is None for reject in self.rejects)
+
+
+class Computer:
+    """Computes blocks by a plan. It has the program compiled for itself: one for each thread."""
+
+    def __init__(self, plan: Plan, node: program.Program) -> None:
+        self.plan, self.node = plan, node
+        self.compiled = prepare(node, plan.options)
+        self.backend = backend_for(plan.options.device)
+        self.needed = [name for name in declared_names(node, needed=True) if name in plan.columns]
+
+    def work(self, task: Range | BadPart) -> Outcome:
+        """Reads and computes a block."""
+        block = read_range(self.plan, task)
+        return block if isinstance(block, Outcome) else self.compute(block)
+
+    def compute(self, block: Block) -> Outcome:
+        """The answers for all rows of a block. Raises GradcliError for a limit of the whole job."""
+        collected = Collected(self.plan.fields, block.size, self.backend)
+        rejects = {row: (Diagnostic("E605", reason),) for row, reason in block.rejected.items()}
+        runs = tiles = 0
+        for rows, inputs in self._parts(block, rejects):
+            for index, tile in _tiles(rows, inputs, self.plan.tile):
+                row_runs = self._row_runs(tile)
+                for found in row_runs.answers(_size(index)):
+                    at = _within(index, found.rows)
+                    if type(found) is Answered:
+                        misfit = collected.put(at, found.good, found.group, found.answer)
+                        diagnostics = [] if misfit is None else [misfit]
+                        at = at if found.good is None else _within(at, np.flatnonzero(found.good))
+                    else:
+                        diagnostics = found.diagnostics
+                    if diagnostics:
+                        rejects.update(dict.fromkeys(np.arange(block.size)[at].tolist(), tuple(diagnostics)))
+                runs, tiles = runs + row_runs.runs, tiles + 1
+        return self._outcome(block, collected, rejects, runs, tiles)
+
+    def probe(self, block: Block) -> tuple[tuple[Field, ...], int]:
+        """The columns that the first rows of a block give, and how many rows should run at once: what a plan has to know.
+        No columns where no row succeeds."""
+        answers: list[tuple[int, Named]] = []
+        records, width = 0, 1
+        for rows, inputs in self._parts(block, {}):
+            for index, tile in _tiles(rows, inputs, PROBED):
+                row_runs = self._row_runs(tile)
+                numbers = np.arange(block.size)[index]
+                answers += [(int(numbers[a.rows].min()), a.answer) for a in row_runs.answers(_size(index)) if type(a) is Answered]
+                records = max(records, row_runs.records)
+                width = max(width, sum(v[..., 0].size for v in tile.values()))
+                break
+        fields = fields_of(named for _, named in sorted(answers, key=lambda pair: pair[0]))
+        if self.backend.name != "cpu":
+            return fields, max(TILE, 2**22 // max(1, records))
+        cached = TILE * min(MOST_TILES, max(1, CACHED // width // TILE))
+        return fields, max(64, min(cached, TRACE_BYTES // (8 * max(1, records))))
+
+    def _row_runs(self, tile: dict[str, Any]) -> RowRuns:
+        plan = self.plan
+        columns = {name: self.backend.xp.asarray(value) for name, value in tile.items()}
+        return RowRuns(self.compiled, plan.options.settings, plan.shared, columns, partial(ask, self.node, plan.options))
+
+    def _parts(self, block: Block, rejects: dict[int, tuple[Diagnostic, ...]]) -> Iterator[tuple[Any, dict[str, Any]]]:
+        """The rows that lack the same values, and have arrays of the same shapes: their numbers (a slice for all of them) and
+        what they set, with the rows last."""
+        kinds = np.zeros(block.size, np.int64)
+        kinds[list(rejects)] = -1
+        for name, column in self.plan.columns.items():
+            missing, values = block.missing.get(column), block.columns[column]
+            if missing is not None and name in self.needed:
+                rows = np.flatnonzero(missing & (kinds >= 0)).tolist()
+                why = Diagnostic("E605", f"`{column}` has no value", help="the program gives it none of its own")
+                rejects.update(dict.fromkeys(rows, (why,)))
+                kinds[rows] = -1
+            elif missing is not None:
+                kinds = _refined(kinds, missing.astype(np.int64))
+            if values.dtype == object:
+                shapes: dict[Any, int] = {}
+                kinds = _refined(kinds, [shapes.setdefault(np.shape(v), len(shapes)) for v in values])
+        for kind in np.unique(kinds[kinds >= 0]).tolist():
+            rows = np.flatnonzero(kinds == kind)
+            index = slice(0, block.size) if len(rows) == block.size else rows
+            yield index, {
+                name: _rows_last(block.columns[column], index)
+                for name, column in self.plan.columns.items()
+                if column not in block.missing or not block.missing[column][rows[0]]
+            }
+
+    def _outcome(self, block: Block, collected: Collected, rejects: dict[int, Any], runs: int, tiles: int) -> Outcome:
+        plan = self.plan
+        if plan.nan == "error":
+            for row, name in collected.with_nan().items():
+                rejects[row] = (Diagnostic("E606", f"`{name}` is nan"),)
+                collected.done[row] = False
+        refused = [Reject(block.start + row, rejects[row]) for row in sorted(rejects)]
+        totals = collected.totals() if plan.reduce else None
+        columns: list[Column] = []
+        if totals is None:
+            done = None if collected.done.all() else np.flatnonzero(collected.done)
+            columns = [Column(name, block.kept[name] if done is None else block.kept[name].take(done), None) for name in plan.keep]
+            for field in plan.fields:
+                array, absent = collected.arrays[field.name], collected.absent.get(field.name)
+                if done is not None:
+                    array, absent = array[..., done], None if absent is None else absent[done]
+                columns.append(Column(field.name, np.moveaxis(array, -1, 0), absent))
+        return Outcome(block.start, block.size, columns, refused, runs, tiles, totals)
+
+
+def read_range(plan: Plan, task: Range | BadPart) -> Block | Outcome:
+    """The block of a range; where it can't be read an outcome that says so."""
+    if isinstance(task, BadPart):
+        why = Diagnostic("E608", f"cannot read `{task.path}`: {task.reason}")
+        return Outcome(task.start, 0, [], [Reject(None, (why,), task.path)])
+    block = task.read(list(plan.columns.values()), plan.keep)
+    if not block.unreadable:
+        return block
+    why = Diagnostic("E608", block.unreadable)
+    return Outcome(block.start, block.size, [], [Reject(None, (why,))], lost=block.size)
+
+
+def _refined(kinds: Any, labels: Any) -> Any:
+    """Rows that were of a kind and have the same label are of a kind; -1 stays."""
+    _, inverse = np.unique(np.stack([kinds, np.asarray(labels)]), axis=1, return_inverse=True)
+    return np.where(kinds < 0, -1, inverse.reshape(-1))
+
+
+def _rows_last(values: Any, index: Any) -> Any:
+    if values.dtype == object and len(values) and not isinstance(values[0], str):
+        return np.stack([np.asarray(v) for v in values[index]], axis=-1)
+    return np.moveaxis(values[index], 0, -1)
+
+
+def _tiles(rows: Any, inputs: dict[str, Any], size: int) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Rows in pieces that run at once, each row's numbers apart in memory."""
+    n = rows.stop if type(rows) is slice else len(rows)
+    for start in range(0, n, size):
+        stop = min(start + size, n)
+        index = slice(start, stop) if type(rows) is slice else rows[start:stop]
+        yield index, {name: np.ascontiguousarray(value[..., start:stop]) for name, value in inputs.items()}
+
+
+def _size(index: Any) -> int:
+    return index.stop - index.start if type(index) is slice else len(index)
+
+
+def _within(index: Any, rows: Any) -> Any:
+    """The rows `rows` of those that `index` says, in the block; a slice where they are all of a slice."""
+    if len(rows) == _size(index):
+        return index if type(index) is slice or (rows[1:] > rows[:-1]).all() else index[rows]
+    return index.start + rows if type(index) is slice else index[rows]

@@ -1,0 +1,106 @@
+"""The answers of rows as columns of arrays, whatever the order in which they come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from ...diagnostics import Diagnostic
+from ...engine.backends import Backend, dtype_name, shape_of
+from ...engine.lanes import Group, Lanes, spread
+from ...engine.values import show_shape
+from .answers import Named
+from .plan import Field
+
+TEXT = "str"
+
+
+def fields_of(answers: Iterable[Named]) -> tuple[Field, ...]:
+    """The columns of these answers; a value that is none has the kind of the first that isn't, or is a float."""
+    found: dict[str, Field] = {}
+    unknown: dict[str, Field] = {}
+    for named in answers:
+        for name, value in named.items():
+            if value is None:
+                unknown.setdefault(name, Field(name, "float64", ()))
+                found.setdefault(name, unknown[name])
+            elif name not in found or found[name] is unknown.get(name):
+                found[name] = field_of(name, value)
+    return tuple(found.values())
+
+
+def field_of(name: str, value: Any) -> Field:
+    return Field(name, TEXT if type(value) is str else dtype_name(value), shape_of(value))
+
+
+class Collected:
+    """What `size` rows gave: an array for each field, with the rows last; `done` says which rows succeeded, and `absent`,
+    for the fields where some have none, which these are."""
+
+    def __init__(self, fields: Iterable[Field], size: int, backend: Backend) -> None:
+        self.fields = {field.name: field for field in fields}
+        self.size, self.backend = size, backend
+        self.arrays = {f.name: np.zeros((*f.shape, size), object if f.dtype == TEXT else f.dtype) for f in self.fields.values()}
+        self.absent: dict[str, Any] = {}
+        self.done = np.zeros(size, bool)
+
+    def put(self, index: Any, good: Any, group: Group | None, named: Named) -> Diagnostic | None:
+        """Takes the answers for the rows `index` (a slice, or their numbers), of which they hold where `good` does. What
+        doesn't fit is refused, whole: the diagnostic says why."""
+        for name, value in named.items():
+            wrong = None if value is None else _misfit(self.fields.get(name), name, value)
+            if wrong:
+                return Diagnostic("E607", wrong)
+        if good is not None:
+            index = (np.arange(self.size)[index] if type(index) is slice else index)[good]
+        for name, array in self.arrays.items():
+            value = named.get(name)
+            if value is None:
+                self.absent.setdefault(name, np.zeros(self.size, bool))[index] = True
+                if array.dtype.kind == "f":
+                    array[..., index] = np.nan
+                continue
+            if type(value) is Lanes:
+                assert group is not None
+                value = self.backend.to_host(spread(self.backend.xp, value, group).array)
+                array[..., index] = value if good is None else value[..., good]
+            else:
+                value = self.backend.to_host(value)
+                array[..., index] = value[..., None] if shape_of(value) else value
+        self.done[index] = True
+        return None
+
+    def with_nan(self) -> dict[int, str]:
+        """The rows with a nan that isn't a missing value, and the first column that has one."""
+        found: dict[int, str] = {}
+        for name, array in self.arrays.items():
+            if array.dtype.kind not in "fc":
+                continue
+            bad = np.isnan(array).reshape(-1, self.size).any(axis=0) & self.done
+            if name in self.absent:
+                bad &= ~self.absent[name]
+            for row in np.flatnonzero(bad).tolist():
+                found.setdefault(row, name)
+        return found
+
+    def totals(self) -> dict[str, Any]:
+        """The sum of each column over the rows that succeeded and have a value there."""
+        sums = {}
+        for name, array in self.arrays.items():
+            counts = self.done if name not in self.absent else self.done & ~self.absent[name]
+            sums[name] = array.sum(axis=-1) if counts.all() else array[..., counts].sum(axis=-1)
+        return sums
+
+
+def _misfit(field: Field | None, name: str, value: Any) -> str:
+    """Why a value doesn't go into its column; "" where it does."""
+    own = field_of(name, value)
+    if field is None:
+        return f"it gives `{name}`, which the first rows don't"
+    if own.shape != field.shape:
+        return f"`{name}` has shape {show_shape(own.shape)}, and {show_shape(field.shape)} in the first rows"
+    if own.dtype != field.dtype and not (TEXT not in (own.dtype, field.dtype) and np.can_cast(own.dtype, field.dtype, "same_kind")):
+        return f"`{name}` is {own.dtype}, and {field.dtype} in the first rows"
+    return ""

@@ -1,0 +1,44 @@
+"""What came of a job, in numbers."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(slots=True)
+class Summary:
+    """What came of a job; rows are those of the data, and `failed` those of them that have no answer.
+
+    resumed     rows that an earlier run had finished, in `resumed_blocks`
+    reruns      how often the program ran beyond once for each tile of a block, for rows that parted or failed
+    unreadable  parts of the data that couldn't be read, whose rows nobody knows
+    """
+
+    output: str
+    rows: int = 0
+    failed: int = 0
+    blocks: int = 0
+    resumed: int = 0
+    resumed_blocks: int = 0
+    reruns: int = 0
+    unreadable: int = 0
+    seconds: float = 0.0
+    device: str = "cpu"
+    threads: int = 1
+
+    @property
+    def succeeded(self) -> int:
+        return self.rows - self.failed
+
+    @property
+    def rate(self) -> float:
+        """Rows a second, of those that this run computed."""
+        return (self.rows - self.resumed) / self.seconds if self.seconds > 0 else 0.0
+
+    @property
+    def exit_code(self) -> int:
+        return 6 if self.failed or self.unreadable else 0
+
+    def as_json(self) -> dict[str, Any]:
+        return {**asdict(self), "succeeded": self.succeeded, "rows_per_second": self.rate}

@@ -1,0 +1,59 @@
+"""Threads that compute blocks, each with a program compiled for itself. NumPy lets go of the interpreter in its loops, so
+they run at once."""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def in_threads(tasks: Iterable[Task], makers: list[Callable[[], Callable[[Task], Result]]]) -> Iterator[Result]:
+    """The results of the tasks, in their order, from a thread for each maker: what a maker gives, called in its thread, does
+    a task. A few are done in advance, so that memory stays bounded. What a task raises is raised here."""
+    if len(makers) == 1:  # nobody to wait for, and interruptions come at once
+        yield from map(makers[0](), tasks)
+        return
+    todo: queue.SimpleQueue[tuple[Task, Future[Result]] | None] = queue.SimpleQueue()
+    waiting: deque[Future[Result]] = deque()
+    for maker in makers:  # daemons: an endless loop in one of them must not keep the process from ending
+        threading.Thread(target=_serve, args=(maker, todo), daemon=True).start()
+    try:
+        for task in tasks:
+            future: Future[Result] = Future()
+            waiting.append(future)
+            todo.put((task, future))
+            if len(waiting) > 2 * len(makers):
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for future in waiting:
+            future.cancel()
+        for _ in makers:
+            todo.put(None)
+
+
+def _serve(maker: Callable[[], Callable[[Task], Result]], todo: queue.SimpleQueue[Any]) -> None:
+    work: Callable[[Task], Result] | None = None
+    while (item := todo.get()) is not None:
+        task, future = item
+        if not future.set_running_or_notify_cancel():
+            continue
+        try:
+            work = work or maker()
+            future.set_result(work(task))
+        except BaseException as error:
+            future.set_exception(error)
