@@ -27,7 +27,8 @@ LAW: dict[str, set[str]] = {
     "ops": set(),
     "lang": {"ops"},
     "engine": {"lang.program", "ops"},
-    "tasks": {"engine", "lang", "ops"},
+    "rows": set(),
+    "tasks": {"engine", "lang", "ops", "rows"},
     "report": {"tasks.evaluation", "tasks.explanations", "tasks.forms", "tasks.check.results", ""},
     "cli": {"tasks", "report", "ops", "codes", ""},
     "api": {"tasks", "lang.program", "ops.registry"},
@@ -44,8 +45,9 @@ EVERYONES = {"collector", "diagnostics", "frozen"}  # what every room may import
 # Third-party packages and where they may enter. NumPy enters reports and inputs for arrays in files and on screens, and
 # cli/limits.py loads it before it limits the memory for programs.
 DOORS: dict[str, set[str]] = {
-    "numpy": {"engine", "report.npz", "report.text", "report.values", "tasks.inputs", "cli.limits"},
+    "numpy": {"engine", "rows", "report.npz", "report.text", "report.values", "tasks.inputs", "cli.limits"},
     "cupy": {"engine"},
+    "pyarrow": {"rows"},
     "scipy": {"engine"},
     "sympy": {"engine"},
     "lark": {"lang"},
@@ -115,7 +117,7 @@ def loaded_by(*arguments: str) -> set[str]:
     return {name.split(".")[0] for name in done.stderr.split()}
 
 
-HEAVY = {"sympy", "scipy", "cupy", "matplotlib", "dask", "pydantic", "lark", "rich", "pygments", "pandas"}
+HEAVY = {"sympy", "scipy", "cupy", "matplotlib", "dask", "pydantic", "lark", "rich", "pygments", "pandas", "pyarrow"}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,130 @@
+"""Names of flat columns: `x.0`, `x.1` are a vector x, `w.0.1` an element of a matrix, `z.re` and `z.im` a complex number."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from .blocks import Array, Block, Mask
+
+_FLAT = re.compile(r"(.+?)((?:\.(?:0|[1-9][0-9]*))*)(\.re|\.im)?", re.DOTALL)
+
+
+@dataclass(slots=True)
+class Cells:
+    """One column as it was read: values, a mask of those that are missing, and why rows (by index) can't be read."""
+
+    values: Array
+    missing: Mask | None = None
+    rejected: dict[int, str] = field(default_factory=dict)
+
+
+class Layout(NamedTuple):
+    """The columns that hold a name's elements, in row-major order, with its shape; of complex ones, first all real parts."""
+
+    columns: list[str]
+    shape: tuple[int, ...] = ()
+    is_complex: bool = False
+
+
+def grouped(columns: Iterable[str]) -> tuple[str, ...]:
+    """The columns' names, with flat ones that are complete under the one name that they share."""
+    columns = tuple(columns)
+    names: dict[str, None] = {}
+    layouts: dict[str, bool] = {}
+    for column in columns:
+        base = _split(column)[0]
+        if base not in layouts:
+            layouts[base] = base not in columns and _complete(base, columns) is not None
+        names[base if layouts[base] else column] = None
+    return tuple(names)
+
+
+def layout(name: str, columns: Sequence[str]) -> Layout | None:
+    """Where the values of `name` are; None where it is no column, nor a complete set of flat ones."""
+    return Layout([name]) if name in columns else _complete(name, columns)
+
+
+def _split(column: str) -> tuple[str, tuple[int, ...], str]:
+    match = _FLAT.fullmatch(column)
+    if match is None:
+        return column, (), ""
+    return match[1], tuple(int(k) for k in match[2].split(".")[1:]), match[3] or ""
+
+
+def _complete(base: str, columns: Sequence[str]) -> Layout | None:
+    found = {}
+    for column in columns:
+        if column.startswith(base + "."):
+            stem, index, part = _split(column)
+            if stem == base:
+                found[part, index] = column
+    parts = {part for part, _ in found}
+    indices = [index for part, index in found if part == max(parts)]
+    if parts not in ({""}, {".re", ".im"}) or len({len(index) for index in indices}) != 1:
+        return None
+    shape = tuple(max(axis) + 1 for axis in zip(*indices, strict=True))
+    if math.prod(shape) * len(parts) != len(found):
+        return None
+    wanted = [(part, index) for part in sorted(parts, reverse=True) for index in np.ndindex(*shape)]
+    if any(key not in found for key in wanted):
+        return None
+    return Layout([found[key] for key in wanted], shape, len(parts) == 2)
+
+
+def gather(name: str, where: Layout, cells: Mapping[str, Cells]) -> Cells:
+    """The flat columns of a name as one. A row that has some of its elements but not all is rejected."""
+    parts = [cells[column] for column in where.columns]
+    if len(parts) == 1 and not where.shape:
+        return parts[0]
+    if any(part.values.dtype == object or part.values.ndim > 1 for part in parts):
+        return _hopeless(name, parts)
+    stacked = np.array([part.values for part in parts])  # rows last, as the engine computes
+    if where.is_complex:
+        half = len(parts) // 2
+        stacked = stacked[:half] + 1j * stacked[half:]
+    n = stacked.shape[1]
+    values = np.moveaxis(stacked.reshape(*where.shape, n), -1, 0)
+    rejected: dict[int, str] = {}
+    for part in reversed(parts):
+        rejected |= part.rejected
+    if all(part.missing is None for part in parts):
+        return Cells(values, None, rejected)
+    masks = np.array([np.zeros(n, bool) if part.missing is None else part.missing for part in parts])
+    count = masks.sum(axis=0)
+    for row in np.flatnonzero((count > 0) & (count < len(parts))).tolist():
+        empty = where.columns[int(masks[:, row].argmax())]
+        rejected.setdefault(row, f"column `{empty}` has no value, other elements of `{name}` have")
+    missing = count == len(parts)
+    return Cells(values, missing if missing.any() else None, rejected)
+
+
+def layouts(names: Iterable[str], columns: Sequence[str]) -> dict[str, Layout]:
+    """Where the values of those of the names are that there are."""
+    return {name: where for name in names if (where := layout(name, columns)) is not None}
+
+
+def fill(block: Block, where: Mapping[str, Layout], cells: Mapping[str, Cells]) -> None:
+    """Puts columns for the program into a block, and lets no row that is rejected count as one with missing values."""
+    for name, place in where.items():
+        found = gather(name, place, cells)
+        block.columns[name] = found.values
+        for row, reason in found.rejected.items():
+            block.rejected.setdefault(row, reason)
+        if found.missing is not None:
+            block.missing[name] = found.missing
+    lost = list(block.rejected)
+    for name, mask in list(block.missing.items()):
+        mask[lost] = False
+        if not mask.any():
+            del block.missing[name]
+
+
+def _hopeless(name: str, parts: Sequence[Cells]) -> Cells:
+    n = len(parts[0].values)
+    return Cells(np.full(n, np.nan), None, dict.fromkeys(range(n), f"the flat columns of `{name}` hold lists themselves"))

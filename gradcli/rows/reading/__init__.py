@@ -1,0 +1,1 @@
+"""Readers of rows: one file a format, one line in `sources.OPENERS`."""

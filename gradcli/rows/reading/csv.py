@@ -1,0 +1,172 @@
+"""CSV, comma or tab separated: a header line, then rows; decoded by pyarrow, a bad cell costs only its row.
+
+Numbers are float64 whatever they look like, so that each block says the same; a column of true and false is bool.
+"""
+
+from __future__ import annotations
+
+import csv as _csv
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+
+from ..blocks import Block, PartError, Range, unreadable
+from ..flat import Cells, fill, layouts
+from .exact import EXACT, shown
+from .lines import Lines, pieces, place
+from .streams import Feed
+from .tables import nothing, whole
+from .texts import decoded, numbers
+
+_HEAD, _MAX_HEADER = 1 << 16, 1 << 24
+_BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class CsvRange:
+    """Some rows of a CSV file."""
+
+    start: int
+    size: int
+    lines: Lines
+    header: tuple[str, ...]
+    delimiter: str
+
+    def read(self, numeric: Sequence[str], keep: Sequence[str]) -> Block:
+        where = layouts(numeric, self.header)
+        wanted = list(dict.fromkeys(column for place in where.values() for column in place.columns))
+        kept = [column for column in keep if column in self.header]
+        block = Block(self.start, self.size)
+        try:
+            data = self.lines.read()
+            cells = self._fast(data, wanted, kept, block) or self._careful(data, wanted, kept, block)
+        except (OSError, PartError, pa.ArrowException) as error:
+            return unreadable(self.start, self.size, numeric, keep, f"cannot read it: {error}")
+        fill(block, where, cells)
+        return block
+
+    def _fast(self, data: bytes, wanted: list[str], kept: list[str], block: Block) -> dict[str, Cells] | None:
+        """The cells, where all are what they should be and no number might lose digits; else None."""
+        types = dict.fromkeys(kept, pa.string()) | dict.fromkeys(wanted, pa.float64())
+        if set(wanted) & set(kept):
+            return None
+        try:
+            table = self._table(data, types)
+        except pa.ArrowInvalid:
+            return None
+        cells = {name: _floats(table[name]) for name in wanted}
+        if table.num_rows != self.size or any((np.abs(column.values) >= EXACT).any() for column in cells.values()):
+            return None
+        block.kept = {name: whole(table[name]) for name in kept}
+        return cells
+
+    def _careful(self, data: bytes, wanted: list[str], kept: list[str], block: Block) -> dict[str, Cells]:
+        """The cells one by one, with the reason why a row can't be read."""
+        table = self._table(data, dict.fromkeys([*wanted, *kept], pa.binary()), block.rejected)
+        if block.rejected:
+            rows = np.ones(self.size, bool)
+            rows[list(block.rejected)] = False
+            places = np.where(rows, np.cumsum(rows) - 1, 0)
+            table = table.take(pa.array(places, mask=~rows)) if table.num_rows else nothing(table.schema, self.size)
+        if table.num_rows != self.size:
+            raise PartError(f"{self.size} lines were counted, and {table.num_rows} rows found: quotes in odd places?")
+        cells = {}
+        for name in dict.fromkeys([*wanted, *kept]):
+            texts, rejected = decoded(name, whole(table[name]))
+            for row, reason in rejected.items():
+                block.rejected.setdefault(row, reason)
+            if name in kept:
+                block.kept[name] = texts
+            if name in wanted:
+                cells[name] = numbers(name, texts)
+        return cells
+
+    def _table(self, data: bytes, types: dict[str, Any], rejected: dict[int, str] | None = None) -> Any:
+        """The columns as an Arrow table; with `rejected`, without the rows that have a wrong number of cells."""
+
+        def wrong(row: Any) -> str:
+            if rejected is None:
+                return "error"
+            expected, found = row.expected_columns, row.actual_columns
+            rejected[row.number - 1] = f"expected {expected} cells, got {found}"
+            return "skip"
+
+        return pa_csv.read_csv(
+            pa.BufferReader(data),
+            pa_csv.ReadOptions(use_threads=False, block_size=len(data) + 1, column_names=self.header),
+            pa_csv.ParseOptions(
+                delimiter=self.delimiter,
+                newlines_in_values=b'"' in data,
+                ignore_empty_lines=False,
+                invalid_row_handler=wrong,
+            ),
+            pa_csv.ConvertOptions(column_types=types, include_columns=list(types), null_values=[""], strings_can_be_null=True),
+        )
+
+
+class CsvPart:
+    """One CSV file, or what comes from standard input."""
+
+    fixed = True
+    rows = None
+
+    def __init__(self, path: str, delimiter: str = ",") -> None:
+        self._feed, self._delimiter = Feed(path), delimiter
+        size = _HEAD
+        while (end := _header_end(head := self._feed.head(size))) is None and len(head) == size:
+            size *= 4
+            if size > _MAX_HEADER:
+                raise PartError(f"its first line has no end within {_MAX_HEADER >> 20} MiB")
+        self._first = len(head) if end is None else end
+        self.kinds: dict[str, str] = {}
+        self.columns = _names(head[: self._first], delimiter)
+
+    def ranges(self, rows: int, start: int) -> Iterator[Range]:
+        for piece in pieces(self._feed.chunks(self._first), rows, self._delimiter.encode()):
+            lines = place(self._feed, self._first, piece)
+            yield CsvRange(start, piece.size, lines, self.columns, self._delimiter)
+            start += piece.size
+
+
+def _header_end(text: bytes) -> int | None:
+    """Where the first line ends; a name in quotes may hold line ends itself."""
+    end = text.find(b"\n")
+    while end >= 0:
+        if text.count(b'"', 0, end) % 2 == 0:
+            return end + 1
+        end = text.find(b"\n", end + 1)
+    return None
+
+
+def _names(line: bytes, delimiter: str) -> tuple[str, ...]:
+    try:
+        text = line.removeprefix(_BOM).decode().rstrip("\r\n")
+    except UnicodeDecodeError:
+        raise PartError("it is not UTF-8 text") from None
+    names = tuple(name.strip() for name in next(_csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), []))
+    if not any(names):
+        raise PartError("it has no header: its first line must name the columns")
+    if any(_is_number(name) for name in names):
+        raise PartError(f"its first line must name the columns, and says `{shown(text)}`")
+    for name in names:
+        if names.count(name) > 1:
+            raise PartError(f"two of its columns are named `{name}`")
+    return names
+
+
+def _is_number(name: str) -> bool:
+    try:
+        float(name)
+    except ValueError:
+        return False
+    return not name.lower().lstrip("+-").startswith(("nan", "inf"))
+
+
+def _floats(column: Any) -> Cells:
+    missing = np.array(column.is_null()) if column.null_count else None
+    return Cells(whole(column).to_numpy(zero_copy_only=False), missing)

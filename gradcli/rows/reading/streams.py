@@ -1,0 +1,115 @@
+"""Bytes on their way in: files and standard input, plain, gzip or zstd, in chunks."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, Any, cast
+
+from ..blocks import PartError
+from ..needs import arrow_for
+
+CHUNK = 4 << 20
+STDIN = "-"
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+
+
+class _Rejoined(io.RawIOBase):
+    """A stream whose first bytes have been read already."""
+
+    def __init__(self, head: bytes, rest: IO[bytes]) -> None:
+        self._head, self._rest = head, rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        data = self._head[: len(buffer)] or self._rest.read(len(buffer))
+        self._head = self._head[len(buffer) :]
+        buffer[: len(data)] = data
+        return len(data)
+
+
+@contextmanager
+def said() -> Iterator[None]:
+    """Turns what reading a damaged or missing file raises into a PartError."""
+    try:
+        yield
+    except EOFError:
+        raise PartError("its compressed data ends too early") from None
+    except (OSError, zlib.error) as error:
+        text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise PartError(f"cannot read it: {text}") from None
+
+
+def opened(path: str) -> tuple[IO[bytes], bool]:
+    """A file, or standard input, as its plain bytes, and whether they had to be decompressed."""
+    with said():
+        raw = sys.stdin.buffer if path == STDIN else open(path, "rb")  # noqa: SIM115 -- the caller closes it
+        head = raw.read(4)
+        if not head.startswith((_GZIP, _ZSTD)):
+            if path != STDIN:
+                raw.seek(0)
+                return raw, False
+            return io.BufferedReader(_Rejoined(head, raw), CHUNK), False
+        joined = io.BufferedReader(_Rejoined(head, raw), CHUNK)
+        if head.startswith(_GZIP):
+            return cast(IO[bytes], gzip.GzipFile(fileobj=joined)), True
+        with arrow_for("zstd"):
+            import pyarrow as pa
+        return pa.CompressedInputStream(pa.PythonFile(joined, "r"), "zstd"), True
+
+
+class Feed:
+    """The plain bytes of a file, as often as they are asked for, or of standard input, once."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._stream: IO[bytes] | None = None
+        self._head = b""
+        self.plain = False
+        self._open()
+        if path != STDIN:
+            self._close()
+
+    def head(self, size: int) -> bytes:
+        """The first `size` bytes, or all where there are fewer."""
+        stream = self._open()
+        with said():
+            while len(self._head) < size and (more := stream.read(size - len(self._head))):
+                self._head += more
+        if self.path != STDIN:
+            self._close()
+            head, self._head = self._head, b""
+            return head
+        return self._head
+
+    def chunks(self, skip: int = 0) -> Iterator[bytes]:
+        """All but the first `skip` bytes, which must have been asked for as the head."""
+        stream = self._open()
+        try:
+            with said():
+                if self.path != STDIN:
+                    stream.read(skip)
+                else:
+                    yield self._head[skip:]
+                    self._head = b""
+                while chunk := stream.read(CHUNK):
+                    yield chunk
+        finally:
+            self._close()
+
+    def _open(self) -> IO[bytes]:
+        if self._stream is None:
+            self._stream, compressed = opened(self.path)
+            self.plain = not compressed and self.path != STDIN
+        return self._stream
+
+    def _close(self) -> None:
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None

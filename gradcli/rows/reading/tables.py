@@ -1,0 +1,117 @@
+"""Columns of Arrow as the program takes them: numbers, lists of numbers, complex numbers, with masks of what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as types
+
+from ...diagnostics import Diagnostic, GradcliError
+from ..blocks import Array, Block, Mask
+from ..flat import Cells, fill, layouts
+from .texts import numbers
+
+_MAX_INT = 2**63 - 1
+
+
+def block_of(start: int, table: Any, numeric: Sequence[str], keep: Sequence[str]) -> Block:
+    """The block that a table is. Raises ArrowInvalid where its data is damaged."""
+    block = Block(start, table.num_rows)
+    where = layouts(numeric, table.column_names)
+    cells = {name: _cells(name, whole(table[name])) for place in where.values() for name in place.columns}
+    fill(block, where, cells)
+    block.kept = {name: plain(whole(table[name])) for name in keep if name in table.column_names}
+    return block
+
+
+def whole(column: Any) -> Any:
+    """A chunked column as one array."""
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def plain(column: Any) -> Any:
+    """A column without dictionary encoding, which differs between blocks."""
+    return column.dictionary_decode() if types.is_dictionary(column.type) else column
+
+
+def kinds(schema: Any) -> dict[str, str]:
+    """The types of the columns, as `plain` gives them, in words."""
+    return {field.name: str(field.type.value_type if types.is_dictionary(field.type) else field.type) for field in schema}
+
+
+def nothing(schema: Any, size: int) -> Any:
+    """A table of nulls."""
+    return pa.table([pa.nulls(size, kind) for kind in schema.types], schema=schema)
+
+
+def _cells(name: str, column: Any) -> Cells:
+    column = plain(column)
+    kind = column.type
+    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+        return numbers(name, column.cast(pa.string()))
+    if types.is_null(kind):
+        return Cells(np.full(len(column), np.nan), np.ones(len(column), bool))
+    missing = np.array(column.is_null()) if column.null_count else None
+    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+        return _lists(name, column, missing)
+    if types.is_struct(kind) and {field.name for field in kind} == {"re", "im"}:
+        parts = [_cells(name, pc.struct_field(column, part)) for part in ("re", "im")]
+        return Cells(parts[0].values + 1j * parts[1].values, missing, parts[1].rejected | parts[0].rejected)
+    if types.is_uint64(kind):
+        rejected = {
+            row: f"column `{name}`: {column[row].as_py()} is larger than {_MAX_INT}, the largest int"
+            for row in np.flatnonzero(_mask(pc.fill_null(pc.greater(column, _MAX_INT), False))).tolist()
+        }
+        return Cells(column.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64), missing, rejected)
+    target = pa.bool_() if types.is_boolean(kind) else pa.int64() if types.is_integer(kind) else pa.float64()
+    if not (types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)):
+        hint = "name another column with --map, or keep it out of the data"
+        raise GradcliError(Diagnostic("E005", f"column `{name}` holds {kind}, which is no number", help=hint))
+    if kind != target:
+        column = column.cast(target)
+    if missing is not None:
+        column = column.fill_null(float("nan") if types.is_floating(target) else False if target == pa.bool_() else 0)
+    return Cells(column.to_numpy(zero_copy_only=False), missing)
+
+
+def _lists(name: str, column: Any, missing: Mask | None) -> Cells:
+    """A column of lists: one array where all are of one length, else an array of arrays."""
+    n = len(column)
+    inner = _cells(name, column.flatten())
+    lengths = np.array(pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False), dtype=np.int64)
+    ends = np.cumsum(lengths)
+    rejected = {int(np.searchsorted(ends, k, "right")): reason for k, reason in reversed(inner.rejected.items())}
+    if inner.missing is not None:
+        for k in np.flatnonzero(inner.missing).tolist():
+            row = int(np.searchsorted(ends, k, "right"))
+            rejected.setdefault(row, f"column `{name}`: a value within its list is missing")
+    there = np.ones(n, bool) if missing is None else ~missing
+    sizes = np.unique(lengths[there])
+    if len(sizes) <= 1 and inner.values.dtype != object:
+        k = int(sizes[0]) if len(sizes) else 0
+        rows = inner.values.reshape(int(there.sum()), k, *inner.values.shape[1:])
+        if missing is None:
+            return Cells(rows, None, rejected)
+        values: Array = np.full((n, *rows.shape[1:]), np.nan if rows.dtype.kind in "fc" else 0, rows.dtype)
+        values[there] = rows
+        return Cells(values, missing, rejected)
+    ragged = np.full(n, None, dtype=object)
+    for row, (start, end) in enumerate(zip((ends - lengths).tolist(), ends.tolist(), strict=True)):
+        if there[row]:
+            ragged[row] = _stacked(inner.values[start:end])
+    return Cells(ragged, missing, rejected)
+
+
+def _stacked(values: Array) -> Array:
+    """The elements of one row as an array: rows of a matrix that have come as arrays become one, where they fit."""
+    if values.dtype != object or not len(values) or any(v is None or v.shape != values[0].shape for v in values):
+        return values
+    return np.array(values.tolist())
+
+
+def _mask(array: Any) -> Mask:
+    return np.array(array.to_numpy(zero_copy_only=False), dtype=bool)

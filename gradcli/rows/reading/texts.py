@@ -1,0 +1,69 @@
+"""Numbers out of cells of text: what a CSV cell may say, and why it may not."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..flat import Cells
+from .exact import EXACT, shown, survives, too_long
+
+_NUMBER = r"^[+-]?(?i:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf(?:inity)?|nan)$"
+_INTEGER = r"^[+-]?[0-9]{16,}$"
+_WORDS = {"true": 1.0, "false": 0.0}
+
+
+def numbers(column: str, texts: Any) -> Cells:
+    """The numbers that an Arrow array of text holds: float64, or bool where all are true or false.
+
+    Null and empty text are missing values. An integer is rejected that float64 would silently change.
+    """
+    texts = pc.fill_null(pc.utf8_trim_whitespace(texts), "")
+    fits = pc.match_substring_regex(texts, _NUMBER)
+    values = _floats(pc.if_else(fits, texts, pa.scalar(None, texts.type)).cast(pa.float64()))
+    missing = _mask(pc.equal(texts, ""))
+    rejected: dict[int, str] = {}
+    words = 0
+    for row in np.flatnonzero(~_mask(fits) & ~missing).tolist():
+        text = texts[row].as_py()
+        if text.lower() in _WORDS:
+            values[row] = _WORDS[text.lower()]
+            words += 1
+        else:
+            rejected[row] = f'column `{column}`: "{shown(text)}" is not a number'
+    large = np.abs(values) >= EXACT
+    if large.any():
+        for row in np.flatnonzero(large & _mask(pc.match_substring_regex(texts, _INTEGER))).tolist():
+            if not survives(int(texts[row].as_py())):
+                rejected[row] = f"column `{column}`: {too_long(shown(texts[row].as_py()))}"
+    if words and words + len(rejected) + int(missing.sum()) == len(values):
+        return Cells(np.nan_to_num(values).astype(bool), missing if missing.any() else None, rejected)
+    return Cells(values, missing if missing.any() else None, rejected)
+
+
+def decoded(column: str, cells: Any) -> tuple[Any, dict[int, str]]:
+    """Text out of an Arrow array of bytes; null where they aren't UTF-8, and why these rows are rejected."""
+    try:
+        return cells.cast(pa.string()), {}
+    except pa.ArrowInvalid:
+        texts: list[str | None] = []
+        rejected = {}
+        for row, cell in enumerate(cells.to_pylist()):
+            try:
+                texts.append(None if cell is None else cell.decode())
+            except UnicodeDecodeError:
+                texts.append(None)
+                rejected[row] = f"column `{column}`: {cell!r} is not UTF-8 text"
+        return pa.array(texts, pa.string()), rejected
+
+
+def _floats(array: Any) -> Any:
+    return np.array(pc.fill_null(array, math.nan).to_numpy(zero_copy_only=False))
+
+
+def _mask(array: Any) -> Any:
+    return np.array(array.to_numpy(zero_copy_only=False), dtype=bool)

@@ -1,0 +1,224 @@
+"""Where rows come from: a file, a folder or a glob of parts, or standard input, as one sequence of ranges."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ..diagnostics import Diagnostic, GradcliError, did_you_mean
+from .blocks import BadPart, Part, PartError, Range
+from .flat import grouped, layout
+from .needs import arrow_for
+
+ENDINGS = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".npy": "npy",
+    ".npz": "npz",
+}
+_PACKED = (".gz", ".zst")  # endings that say how text is compressed; the bytes themselves say it too
+_TEXT = ("csv", "tsv", "jsonl")
+_STREAMED = (*_TEXT, "arrow", "npy")  # what standard input can have
+STDIN = "-"
+
+
+class Source:
+    """The data of a job: its parts one after the other, their rows numbered through from 0."""
+
+    def __init__(self, paths: Sequence[str], format: str) -> None:
+        """Raises GradcliError where no part can be read."""
+        self._parts: list[Part | BadPart] = []
+        for path in paths:
+            try:
+                self._parts.append(open_part(path, format))
+            except PartError as error:
+                self._parts.append(BadPart(path, str(error), 0))
+        self._paths = list(paths)
+        good = [part for part in self._parts if not isinstance(part, BadPart)]
+        if not good:
+            bad = next(part for part in self._parts if isinstance(part, BadPart))
+            raise GradcliError(Diagnostic("E002", f"{bad.path}: {bad.reason}", help=_several(len(paths))))
+        self._first = good[0]
+        self.format = format
+        self.columns = self._first.columns
+        self.rows = _sum(part.rows for part in good)
+        found = [_facts(path) for path in paths]
+        self.bytes = None if STDIN in paths else sum(entry.get("size", 0) for entry in found)
+        self.identity: dict[str, Any] = {"format": format, "parts": found}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns, with complete flat ones (`x.0`, `x.1`) under the one name that the program may call them by."""
+        return grouped(self.columns)
+
+    def ranges(
+        self, rows: int, first: int = 0, numeric: Sequence[str] = (), keep: Sequence[str] = ()
+    ) -> Iterator[Range | BadPart]:
+        """The data in ranges of at most `rows` rows, in order, without the first `first` of what this gives.
+
+        Each part begins a new range. Of a part that fails, or that lacks one of the columns that are used, comes a BadPart.
+        """
+        start = count = 0
+        for path, part in zip(self._paths, self._parts, strict=True):
+            reason = part.reason if isinstance(part, BadPart) else self._unlike(part, numeric, keep)
+            if isinstance(part, BadPart) or reason:
+                if count >= first:
+                    yield BadPart(path, reason, start)
+                count += 1
+                continue
+            try:
+                for where in part.ranges(rows, start):
+                    start = where.start + where.size
+                    if count >= first:
+                        yield where
+                    count += 1
+            except PartError as error:
+                if count >= first:
+                    yield BadPart(path, str(error), start)
+                count += 1
+
+    def _unlike(self, part: Part, numeric: Sequence[str], keep: Sequence[str]) -> str:
+        """Why a part can't be read together with the others; "" where it can."""
+        if part is self._first or not part.fixed:
+            return ""
+        for name in numeric:
+            if layout(name, part.columns) is None and layout(name, self.columns) is not None:
+                return f"it has no column `{name}`, as the first part has"
+        for name in keep:
+            if name in self.columns and name not in part.columns:
+                return f"it has no column `{name}`, as the first part has"
+            kind, first = part.kinds.get(name), self._first.kinds.get(name)
+            if kind != first:
+                return f"its column `{name}` holds {kind}, that of the first part {first}"
+        return ""
+
+
+def open_source(data: str, format: str | None = None) -> Source:
+    """The rows of a file, of the parts in a folder or under a glob (in natural order), or of standard input ("-").
+
+    Raises GradcliError for what isn't there, has no parts, or is of no known format.
+    """
+    if format is not None and format not in OPENERS:
+        known = ", ".join(OPENERS)
+        hint = f"{did_you_mean(format, OPENERS)} the formats are {known}".strip()
+        raise GradcliError(Diagnostic("E001", f"there is no row format `{format}`", help=hint))
+    if data == STDIN:
+        if format is None:
+            hint = f"say --rows-format {'|'.join(_STREAMED)}"
+            raise GradcliError(Diagnostic("E001", "of which format are the rows from standard input?", help=hint))
+        if format not in _STREAMED:
+            hint = "write it to a file and name that"
+            raise GradcliError(Diagnostic("E001", f"{format} can't be read from standard input: it begins at its end", help=hint))
+        return Source([STDIN], format)
+    paths = _found(data)
+    formats = {format_of(path) for path in paths} if format is None else {format}
+    if None in formats:
+        odd = next(path for path in paths if format_of(path) is None)
+        hint = f"say --rows-format, or use one of the endings {' '.join(ENDINGS)}; text also with {' '.join(_PACKED)}"
+        raise GradcliError(Diagnostic("E002", f"{odd}: don't know how to read this file", help=hint))
+    if len(formats) > 1:
+        said = ", ".join(sorted(str(name) for name in formats))
+        hint = "name those of one format with a glob (`data/*.csv`)"
+        raise GradcliError(Diagnostic("E002", f"{data}: parts of several formats: {said}", help=hint))
+    return Source(paths, str(formats.pop()))
+
+
+def format_of(path: str) -> str | None:
+    """The format that a file's ending says, None where it says none."""
+    stem, ending = os.path.splitext(path.lower())
+    if ending in _PACKED:
+        inner = ENDINGS.get(os.path.splitext(stem)[1])
+        return inner if inner in _TEXT else None
+    return ENDINGS.get(ending)
+
+
+def _found(data: str) -> list[str]:
+    """The files that are meant, in natural order: part-2 before part-10."""
+    if os.path.isdir(data):
+        paths = [os.path.join(data, name) for name in os.listdir(data) if not name.startswith((".", "_"))]
+        paths = [path for path in paths if os.path.isfile(path)]
+        what = f"{data}: the folder has no part files"
+    elif os.path.exists(data):
+        return [data]
+    elif glob.has_magic(data):
+        found = glob.glob(data, recursive=True)
+        paths = [path for path in found if os.path.isfile(path) and not os.path.basename(path).startswith("_")]
+        what = f"{data}: no file matches"
+    else:
+        raise GradcliError(Diagnostic("E002", f"{data}: cannot read it: no such file or folder"))
+    if not paths:
+        raise GradcliError(Diagnostic("E002", what, help="files that begin with `.` or `_` are passed over"))
+    return sorted(paths, key=_natural)
+
+
+def _natural(path: str) -> list[Any]:
+    return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in re.split(r"([0-9]+)", path)]
+
+
+def _facts(path: str) -> dict[str, Any]:
+    """What tells a file from another, or from itself after a change."""
+    if path == STDIN:
+        return {"path": STDIN}
+    try:
+        found = os.stat(path)
+    except OSError:
+        return {"path": os.path.abspath(path)}
+    return {"path": os.path.abspath(path), "size": found.st_size, "mtime_ns": found.st_mtime_ns}
+
+
+def _sum(counts: Any) -> int | None:
+    total = 0
+    for count in counts:
+        if count is None:
+            return None
+        total += count
+    return total
+
+
+def _several(count: int) -> str:
+    return f"none of the {count} parts can be read" if count > 1 else ""
+
+
+# ---- formats -------------------------------------------------------------------------------------------------------
+
+
+def _csv(path: str) -> Part:
+    with arrow_for("CSV"):
+        from .reading.csv import CsvPart
+    return CsvPart(path)
+
+
+def _tsv(path: str) -> Part:
+    with arrow_for("TSV"):
+        from .reading.csv import CsvPart
+    return CsvPart(path, "\t")
+
+
+def _jsonl(path: str) -> Part:
+    from .reading.jsonl import JsonPart
+
+    return JsonPart(path)
+
+
+def _parquet(path: str) -> Part:
+    with arrow_for("Parquet"):
+        from .reading.parquet import ParquetPart
+    return ParquetPart(path)
+
+
+OPENERS = {"csv": _csv, "tsv": _tsv, "jsonl": _jsonl, "parquet": _parquet}
+
+
+def open_part(path: str, format: str) -> Part:
+    """One file, with as much read of it as tells its columns. Raises PartError."""
+    return OPENERS[format](path)

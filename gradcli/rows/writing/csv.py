@@ -1,0 +1,54 @@
+"""CSV: a header, then rows; nothing where there is no value, text in quotes only where it needs them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from .columns import Column, same
+from .files import output
+from .tables import batch_of
+from .text import ROWS, is_number, joined, plain, written
+
+
+class CsvWriter:
+    """A CSV file, or a TSV one; its position is a number of bytes."""
+
+    def __init__(self, path: str, resume_at: int | None = None, delimiter: str = ",") -> None:
+        self._output = output(path, resume_at)
+        self._delimiter = delimiter
+        self._names: list[str] | None = None
+
+    def append(self, columns: Sequence[Column]) -> int:
+        batch = batch_of(columns)
+        names = batch.schema.names
+        same("CSV", self._names or names, names)
+        self._names = names
+        if not self._output.position:
+            header = self._delimiter.join(self._quoted(pa.array(names)).to_pylist())
+            self._output.write(f"{header}\n".encode())
+        for start in range(0, batch.num_rows, ROWS):
+            self._output.write(written(self._lines(batch.slice(start, ROWS))))
+        return self._output.position
+
+    def finish(self) -> None:
+        self._output.finish()
+
+    def _lines(self, batch: Any) -> Any:
+        cells = [plain(array) if is_number(array.type) else self._quoted(plain(array)) for array in batch.columns]
+        if len(cells) == 1:
+            cells = [pc.fill_null(cells[0], '""')]  # an empty line would be no row at the end
+        parts: list[Any] = []
+        for cell in cells:
+            parts += [cell, self._delimiter]
+        return joined(*parts[:-1], "\n")
+
+    def _quoted(self, texts: Any) -> Any:
+        special = pc.match_substring_regex(texts, f'["\r\n{self._delimiter}]|^$')
+        if not pc.any(special).as_py():
+            return texts
+        quoted = joined('"', pc.replace_substring(texts, '"', '""'), '"')
+        return pc.if_else(special, quoted, texts)

@@ -1,0 +1,98 @@
+"""Where written bytes go: a partial file that can be taken up again, or standard output."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import BinaryIO, Protocol
+
+from ...diagnostics import Diagnostic, GradcliError
+
+STDOUT = "-"
+
+
+class Output(Protocol):
+    """Takes bytes. What `write` was given has left the process when it returns."""
+
+    position: int
+
+    def write(self, data: bytes | memoryview) -> None: ...
+
+    def finish(self) -> None: ...
+
+
+class PartialFile:
+    """A file that grows; opened at a position, it has lost what came after it."""
+
+    def __init__(self, path: str, resume_at: int | None) -> None:
+        self.path = path
+        self.file: BinaryIO = open(path, "wb" if resume_at is None else "r+b", buffering=0)  # noqa: SIM115 -- finish closes it
+        self.position = resume_at or 0
+        found = os.fstat(self.file.fileno()).st_size
+        if found < self.position:
+            self.file.close()
+            message = f"{path}: it has {found} bytes, {self.position} were written: it can't be gone on with"
+            raise GradcliError(Diagnostic("E006", message, help="leave --resume out to begin anew"))
+        self.file.truncate(self.position)
+        self.file.seek(self.position)
+
+    def write(self, data: bytes | memoryview) -> None:
+        _write_all(self.file, data)
+        self.position += len(data)
+
+    def finish(self) -> None:
+        os.fsync(self.file.fileno())
+        self.file.close()
+
+
+class StandardOutput:
+    """Standard output, past any buffer of Python's. Raises BrokenPipeError where nobody reads it."""
+
+    def __init__(self) -> None:
+        sys.stdout.flush()
+        self.position = 0
+
+    def write(self, data: bytes | memoryview) -> None:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+        self.position += len(data)
+
+    def finish(self) -> None:
+        sys.stdout.buffer.flush()
+
+
+def output(path: str, resume_at: int | None) -> Output:
+    """The partial file, or standard output for "-"."""
+    return StandardOutput() if path == STDOUT else PartialFile(path, resume_at)
+
+
+def _write_all(file: BinaryIO, data: bytes | memoryview) -> None:
+    """Writes all of it: one call may take only a part, just before a disk is full."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[file.write(rest) :]
+
+
+class Sink:
+    """An output as pyarrow writes to it: a file object, of which the first `skip` bytes are passed over."""
+
+    closed = False
+
+    def __init__(self, to: Output, skip: int = 0) -> None:
+        self._to, self._skip = to, skip
+
+    def write(self, data: bytes | memoryview) -> int:
+        passed = min(self._skip, len(data))
+        self._skip -= passed
+        if passed < len(data):
+            self._to.write(memoryview(data)[passed:])
+        return len(data)
+
+    def writable(self) -> bool:
+        return True
+
+    def flush(self) -> None:
+        """Each write has gone out already."""
+
+    def close(self) -> None:
+        self.closed = True

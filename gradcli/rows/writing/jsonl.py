@@ -1,0 +1,109 @@
+"""JSON lines: an object a line. Arrays are lists, no value is null, nan and infinities are "nan", "inf" and "-inf"."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as types
+
+from ..blocks import Array
+from .columns import Column
+from .files import output
+from .tables import array_of
+from .text import ROWS, joined, plain, written
+
+_ESCAPED = r'["\\\x00-\x1f]'
+
+
+class JsonWriter:
+    """A file of JSON lines; its position is a number of bytes."""
+
+    def __init__(self, path: str, resume_at: int | None = None) -> None:
+        self._output = output(path, resume_at)
+
+    def append(self, columns: Sequence[Column]) -> int:
+        count = len(columns[0].values) if columns else 0
+        for start in range(0, count, ROWS):
+            parts: list[Any] = []
+            for column in columns:
+                mask = None if column.mask is None else column.mask[start : start + ROWS]
+                parts += [f"{', ' if parts else '{'}{json.dumps(column.name, ensure_ascii=False)}: "]
+                parts += [_texts(column.values[start : start + ROWS], mask)]
+            self._output.write(written(joined(*parts, "}\n", null="null")))
+        return self._output.position
+
+    def finish(self) -> None:
+        self._output.finish()
+
+
+def _texts(values: Any, mask: Any) -> Any:
+    """Each row's value as JSON, null where the row has none."""
+    if not isinstance(values, np.ndarray):
+        return _scalars(array_of(values, mask))
+    if values.dtype == object:
+        texts = pa.array([None if value is None else _dumped(value) for value in values.tolist()], pa.string())
+        return texts if mask is None else array_of(texts, mask)
+    if values.ndim > 1 or values.dtype.kind == "c":
+        lists = joined(*_nested(values, None if mask is None or mask.ndim == 1 else mask), null="null")
+        return lists if mask is None or mask.ndim > 1 else array_of(lists, mask)
+    return _scalars(array_of(values, mask))
+
+
+def _nested(values: Array, mask: Any) -> list[Any]:
+    """The parts of the text of lists: brackets, commas and columns of numbers."""
+    if values.ndim == 1:
+        if values.dtype.kind != "c":
+            return [_scalars(array_of(values, mask))]
+        parts = [_scalars(array_of(part, mask)) for part in (values.real, values.imag)]
+        return ['{"re": ', parts[0], ', "im": ', parts[1], "}"]
+    pieces: list[Any] = []
+    for k in range(values.shape[1]):
+        pieces += [", ", *_nested(values[:, k], None if mask is None else mask[:, k])]
+    # The number of rows must show even where there is nothing in them.
+    return ["[", *pieces[1:], "]"] if pieces else [pa.array(["[]"] * len(values), pa.string())]
+
+
+def _scalars(array: Any) -> Any:
+    """Numbers and text as JSON."""
+    kind = array.type
+    if types.is_floating(kind):
+        texts = plain(array)
+        if pc.any(pc.equal(array, 0.0)).as_py():  # -0 would be read as an integer, without its sign
+            texts = pc.if_else(pc.equal(texts, "-0"), "-0.0", texts)
+        finite = pc.is_finite(array)
+        if pc.all(finite).as_py() in (True, None):
+            return texts
+        return pc.if_else(finite, texts, joined('"', texts, '"'))
+    if types.is_integer(kind) or types.is_boolean(kind):
+        return plain(array)
+    if types.is_nested(kind):
+        return pa.array([None if value is None else _dumped(value) for value in array.to_pylist()], pa.string())
+    texts = plain(array)
+    if pc.any(pc.match_substring_regex(texts, _ESCAPED)).as_py():
+        return pa.array([None if text is None else json.dumps(text, ensure_ascii=False) for text in texts.to_pylist()])
+    return pc.if_else(pc.is_null(texts), texts, joined('"', texts, '"'))
+
+
+def _dumped(value: Any) -> str:
+    return json.dumps(_plain(value), ensure_ascii=False, default=str)
+
+
+def _plain(value: Any) -> Any:
+    """A value in what JSON has."""
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, complex):
+        return {"re": _plain(value.real), "im": _plain(value.imag)}
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value

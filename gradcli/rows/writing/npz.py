@@ -1,0 +1,119 @@
+"""NPZ: an array a column under its name, rows first; text as fixed-width Unicode.
+
+The partial file holds the blocks as they come, each with a line that says what is in it. Only when all are there, the
+arrays are put together, a block at a time, into an archive that takes the partial file's place.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import zipfile
+from collections.abc import Sequence
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+
+from ..blocks import Array
+from .columns import Column, flattened, same, text_of
+from .files import PartialFile
+from .npy import as_numpy
+
+_LENGTH = 8  # bytes that say how long the line is that begins a block
+_ARCHIVE = b"PK"
+
+
+class _Segment(NamedTuple):
+    """What one block has of an array, and where that begins."""
+
+    name: str
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    begin: int
+
+
+class NpzWriter:
+    """An NPZ file; its position is a number of bytes of the partial file."""
+
+    def __init__(self, path: str, resume_at: int | None = None) -> None:
+        self._path = path
+        self._file: PartialFile | None = None
+        self._shapes: dict[str, tuple[int, ...]] = {}
+        if resume_at is not None:
+            with open(path, "rb") as file:
+                if file.read(2) == _ARCHIVE:
+                    return  # it was killed when all was done but the renaming
+        self._file = PartialFile(path, resume_at)
+
+    def append(self, columns: Sequence[Column]) -> int:
+        if self._file is None:
+            raise ValueError("the archive is finished")
+        arrays = [_array(column) for column in columns]
+        shapes = {column.name: array.shape[1:] for column, array in zip(columns, arrays, strict=True)}
+        same("NPZ", self._shapes or shapes, shapes)
+        self._shapes = shapes
+        entries = [(column.name, array.dtype.str, array.shape) for column, array in zip(columns, arrays, strict=True)]
+        line = json.dumps(entries).encode()
+        self._file.write(len(line).to_bytes(_LENGTH, "little") + line)
+        for array in arrays:
+            self._file.write(array.tobytes())
+        return self._file.position
+
+    def finish(self) -> None:
+        if self._file is None:
+            return
+        self._file.finish()
+        archive = self._path + ".zip"
+        with open(self._path, "rb") as file, open(archive, "wb") as raw:
+            with zipfile.ZipFile(raw, "w") as out:
+                for segments in _segments(file, self._file.position):
+                    _member(out, file, segments)
+            raw.flush()
+            os.fsync(raw.fileno())
+        os.replace(archive, self._path)
+
+
+def _array(column: Column) -> Array:
+    """A column as NPZ holds it: numbers without a value are nan, text without one is empty."""
+    values = column.values
+    if isinstance(values, np.ndarray) and values.dtype == object:
+        flattened([column])  # says so where rows differ in shape
+    array = as_numpy(values)
+    if array.dtype.kind not in "fciub":
+        array = np.array([text_of(value) or "" for value in array.tolist()], dtype=np.str_)
+        return array if column.mask is None else np.where(column.mask, "", array)
+    if column.mask is None:
+        return array
+    mask = column.mask if column.mask.ndim == array.ndim else column.mask.reshape(-1, *[1] * (array.ndim - 1))
+    return np.where(mask, np.nan, array) if mask.any() else array
+
+
+def _segments(file: BinaryIO, end: int) -> list[list[_Segment]]:
+    """The segments of each column, in the order of the blocks."""
+    columns: list[list[_Segment]] = []
+    file.seek(0)
+    while file.tell() < end:
+        entries = json.loads(file.read(int.from_bytes(file.read(_LENGTH), "little")))
+        columns = columns or [[] for _ in entries]
+        begin = file.tell()
+        for column, (name, dtype, shape) in zip(columns, entries, strict=True):
+            column.append(_Segment(name, np.dtype(dtype), tuple(shape), begin))
+            begin += np.dtype(dtype).itemsize * math.prod(shape)
+        file.seek(begin)
+    return columns
+
+
+def _member(archive: zipfile.ZipFile, file: BinaryIO, segments: list[_Segment]) -> None:
+    """Puts one array into the archive. Its type is one that holds what all blocks have."""
+    dtype = np.result_type(*(segment.dtype for segment in segments))
+    rows = sum(segment.shape[0] for segment in segments)
+    # A fixed date: the same job gives the same bytes.
+    with archive.open(zipfile.ZipInfo(f"{segments[0].name}.npy"), "w", force_zip64=True) as member:
+        shape = (rows, *segments[0].shape[1:])
+        header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_2_0(member, header)
+        for segment in segments:
+            file.seek(segment.begin)
+            data = file.read(segment.dtype.itemsize * math.prod(segment.shape))
+            member.write(np.frombuffer(data, segment.dtype).astype(dtype, copy=False).tobytes())

@@ -1,0 +1,29 @@
+"""Columns of a block as an Arrow record batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from .columns import Column, flattened, text_of
+
+
+def batch_of(columns: Sequence[Column]) -> Any:
+    """The record batch of the flat columns. Text is `string`, numbers keep their types; what is masked is null."""
+    flats = flattened(columns)
+    arrays = [array_of(flat.values, flat.mask) for flat in flats]
+    return pa.record_batch(arrays, names=[flat.name for flat in flats])
+
+
+def array_of(values: Any, mask: Any = None) -> Any:
+    """One column of scalars as an Arrow array."""
+    if isinstance(values, pa.ChunkedArray):
+        values = values.combine_chunks() if values.num_chunks != 1 else values.chunk(0)
+    if not isinstance(values, np.ndarray):
+        return values if mask is None else pa.compute.if_else(pa.array(mask), pa.scalar(None, values.type), values)
+    if values.dtype == object:
+        return pa.array([text_of(value) for value in values.tolist()], pa.string(), mask=mask)
+    return pa.array(np.ascontiguousarray(values), mask=mask)
