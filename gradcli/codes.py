@@ -315,6 +315,7 @@ _OTHER = {
 }
 
 CODES: dict[str, Code] = (
-    dict(sorted({**_COMMAND_LINE, **_LANGUAGE, **_CHECKS, **_BATCH, **_FORMS, **_RUN_TIME, **_LIMITS, **_OTHER}.items())) | _REASONS
+    dict(sorted({**_COMMAND_LINE, **_LANGUAGE, **_CHECKS, **_BATCH, **_FORMS, **_RUN_TIME, **_LIMITS, **_OTHER}.items()))
+    | _REASONS
 )
 REASONS: frozenset[str] = frozenset(_REASONS)

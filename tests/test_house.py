@@ -20,7 +20,8 @@ LAW: dict[str, set[str]] = {
     "diagnostics": set(),
     "frozen": set(),
     "collector": set(),
-    "codes": {"check_codes", "form_codes", "lang.codes", "reason_codes"},
+    "codes": {"batch_codes", "check_codes", "form_codes", "lang.codes", "reason_codes"},
+    "batch_codes": {"lang.codes"},
     "check_codes": {"lang.codes"},
     "form_codes": {"lang.codes"},
     "reason_codes": {"lang.codes"},
@@ -29,7 +30,7 @@ LAW: dict[str, set[str]] = {
     "engine": {"lang.program", "ops"},
     "rows": set(),
     "tasks": {"engine", "lang", "ops", "rows"},
-    "report": {"tasks.evaluation", "tasks.explanations", "tasks.forms", "tasks.check.results", ""},
+    "report": {"tasks.batch.summary", "tasks.evaluation", "tasks.explanations", "tasks.forms", "tasks.check.results", ""},
     "cli": {"tasks", "report", "ops", "codes", ""},
     "api": {"tasks", "lang.program", "ops.registry"},
     "eager": {"engine", "ops"},
@@ -45,13 +46,16 @@ EVERYONES = {"collector", "diagnostics", "frozen"}  # what every room may import
 # Third-party packages and where they may enter. NumPy enters reports and inputs for arrays in files and on screens, and
 # cli/limits.py loads it before it limits the memory for programs.
 DOORS: dict[str, set[str]] = {
-    "numpy": {"engine", "rows", "report.npz", "report.text", "report.values", "tasks.inputs", "cli.limits"},
+    "numpy": {"engine", "rows", "tasks.batch", "report.npz", "report.text", "report.values", "tasks.inputs", "cli.limits"},
     "cupy": {"engine"},
     "pyarrow": {"rows"},
     "scipy": {"engine"},
     "sympy": {"engine"},
     "lark": {"lang"},
     "typer": {"cli"},
+    "rich": {"cli.progress"},
+    "dask": {"tasks.batch.cluster"},
+    "distributed": {"tasks.batch.cluster"},
     "pytest": {"pytest_plugin"},
 }
 

@@ -14,7 +14,7 @@ import typer.core
 from ..diagnostics import Diagnostic, GradcliError, did_you_mean
 
 # A command is a file of this folder with a function `command`; its docstring is the help.
-COMMANDS = ("eval", "check", "symbolic", "why", "ops", "explain")
+COMMANDS = ("eval", "check", "batch", "symbolic", "why", "ops", "explain")
 
 _UsageError: Any = typer.BadParameter.__mro__[1]  # click's, wherever this typer keeps its click
 _ClickException: Any = _UsageError.__mro__[1]

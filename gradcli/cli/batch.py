@@ -92,7 +92,9 @@ def command(
     from ..tasks.evaluation import Options
 
     if rows is None or output_file is None:
-        lacking, help = ("--rows", "name the data: `--rows data.csv`") if rows is None else ("-o", "name the output: `-o out.csv`")
+        lacking, help = (
+            ("--rows", "name the data: `--rows data.csv`") if rows is None else ("-o", "name the output: `-o out.csv`")
+        )
         raise GradcliError(Diagnostic("E001", f"batch needs {lacking}", help=help))
     if reduce and keep:
         raise GradcliError(Diagnostic("E001", "--keep with --reduce", help="a reduction has one row for all, which has no keys"))
@@ -171,4 +173,3 @@ def _run(job: Job, request: Request, terminal: Terminal, timeout: float | None, 
             terminal.diagnostic(diagnostic)
     terminal.summary(report.batch_line(summary, "" if request.out == "-" else f"{request.out}.rejects.jsonl"))
     return summary.exit_code
-

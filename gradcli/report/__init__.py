@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
+    from ..tasks.batch.summary import Summary
     from ..tasks.check.results import Check
     from ..tasks.evaluation import Evaluation
 
@@ -88,3 +89,17 @@ def duration(seconds: float) -> str:
 
 def _count(n: int, noun: str) -> str:
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def batch_line(summary: Summary, rejects: str) -> str:
+    """What came of a batch, for people, in one line."""
+    from .batch import line
+
+    return line(summary, rejects)
+
+
+def batch_json(summary: Summary) -> str:
+    """The same as JSON."""
+    from .batch import as_json
+
+    return as_json(summary)

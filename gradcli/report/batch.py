@@ -7,7 +7,7 @@ import json
 from ..tasks.batch.summary import Summary
 
 
-def batch_line(summary: Summary, rejects: str) -> str:
+def line(summary: Summary, rejects: str) -> str:
     """`1,000 rows in 0.3 s (3,300 rows/s), 2 failed: see out.csv.rejects.jsonl`."""
     parts = [f"{_count(summary.rows, 'row')} in {summary.seconds:.3g} s ({summary.rate:,.0f} rows/s)"]
     if summary.resumed_blocks:
@@ -19,7 +19,7 @@ def batch_line(summary: Summary, rejects: str) -> str:
     return ", ".join(parts + failed) + where
 
 
-def batch_json(summary: Summary) -> str:
+def as_json(summary: Summary) -> str:
     """The report of `--report`."""
     return json.dumps(summary.as_json(), indent=2) + "\n"
 

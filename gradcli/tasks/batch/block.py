@@ -13,7 +13,8 @@ from ...engine.backends import backend_for
 from ...engine.evaluator import declared_names
 from ...engine.row_runs import Answered, RowRuns
 from ...lang import program
-from ...rows import BadPart, Block, Column, Range
+from ...rows.blocks import BadPart, Block, Range
+from ...rows.writing import Column
 from ..evaluate import prepare
 from .answers import Named, ask
 from .collecting import Collected, fields_of
@@ -142,11 +143,14 @@ class Computer:
         for kind in np.unique(kinds[kinds >= 0]).tolist():
             rows = np.flatnonzero(kinds == kind)
             index = slice(0, block.size) if len(rows) == block.size else rows
-            yield index, {
-                name: _rows_last(block.columns[column], index)
-                for name, column in self.plan.columns.items()
-                if column not in block.missing or not block.missing[column][rows[0]]
-            }
+            yield (
+                index,
+                {
+                    name: _rows_last(block.columns[column], index)
+                    for name, column in self.plan.columns.items()
+                    if column not in block.missing or not block.missing[column][rows[0]]
+                },
+            )
 
     def _outcome(self, block: Block, collected: Collected, rejects: dict[int, Any], runs: int, tiles: int) -> Outcome:
         plan = self.plan
@@ -159,7 +163,9 @@ class Computer:
         columns: list[Column] = []
         if totals is None:
             done = None if collected.done.all() else np.flatnonzero(collected.done)
-            columns = [Column(name, block.kept[name] if done is None else block.kept[name].take(done), None) for name in plan.keep]
+            columns = [
+                Column(name, block.kept[name] if done is None else block.kept[name].take(done), None) for name in plan.keep
+            ]
             for field in plan.fields:
                 array, absent = collected.arrays[field.name], collected.absent.get(field.name)
                 if done is not None:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ...diagnostics import Diagnostic, GradcliError
-from ...rows import BadPart, Range
+from ...rows.blocks import BadPart, Range
 from ..programs import parse_program
 from .block import Computer, Outcome
 from .plan import Plan

@@ -101,6 +101,8 @@ def _misfit(field: Field | None, name: str, value: Any) -> str:
         return f"it gives `{name}`, which the first rows don't"
     if own.shape != field.shape:
         return f"`{name}` has shape {show_shape(own.shape)}, and {show_shape(field.shape)} in the first rows"
-    if own.dtype != field.dtype and not (TEXT not in (own.dtype, field.dtype) and np.can_cast(own.dtype, field.dtype, "same_kind")):
+    if own.dtype != field.dtype and not (
+        TEXT not in (own.dtype, field.dtype) and np.can_cast(own.dtype, field.dtype, "same_kind")
+    ):
         return f"`{name}` is {own.dtype}, and {field.dtype} in the first rows"
     return ""

@@ -14,7 +14,11 @@ import numpy as np
 from ... import __version__
 from ...diagnostics import Diagnostic, GradcliError, did_you_mean
 from ...lang import program
-from ...rows import BadPart, Column, Range, Source, Writer, open_source, open_stdout, open_writer
+from ...lang.imports import imported_texts
+from ...rows.blocks import BadPart, Range
+from ...rows.sources import ENDINGS, format_of, open_source
+from ...rows.writing import WRITERS, Column, open_stdout
+from ...rows.writing.columns import Writer
 from ..evaluation import Options
 from .block import Computer, Outcome, Reject, read_range
 from .journal import Finished, Journal, fingerprint
@@ -67,19 +71,21 @@ Progress = Callable[[Summary, "int | None"], None]  # what is done so far, and o
 class Job:
     """One job. `run` does it; `summary` is what came of it so far, whatever ends it."""
 
-    def __init__(self, node: program.Program, imports: Mapping[str, str], request: Request) -> None:
+    def __init__(self, node: program.Program, request: Request) -> None:
         self.node, self.request = node, request
+        self.format = _output_format(request)
         self.source = open_source(request.data, request.rows_format)
         columns = bound_columns(node, self.source.names, request.shared, request.renamed)
         for name in request.keep:
-            if name not in self.source.names:
-                help = did_you_mean(name, self.source.names) or f"its columns are {', '.join(self.source.names)}"
+            if name not in self.source.columns:
+                help = did_you_mean(name, self.source.columns) or f"its columns are {', '.join(self.source.columns)}"
                 raise GradcliError(Diagnostic("E003", f"--keep: the data has no column `{name}`", help=help))
         self.plan = Plan(
-            node.source, request.options, imports, request.shared, columns, request.keep, request.nan, request.reduce
+            node.source, request.options, imported_texts(node), request.shared, columns, request.keep, request.nan, request.reduce
         )
         self.summary = Summary(request.out, device=request.options.device, threads=request.threads)
         self.totals: list[tuple[int, dict[str, Any]]] = []  # of each block: rows that succeeded, and their sums
+        self.position: Any = None  # where the output ends so far
         self.told: list[Reject] = []  # the first rows without an answer, where no file takes them
 
     def run(self, progress: Progress) -> Summary:
@@ -88,7 +94,7 @@ class Job:
         journal = None
         try:
             if self.request.out == "-":
-                writer = None if self.request.reduce else open_stdout(self.request.out_format)
+                writer = open_stdout(self.format)
             else:
                 journal = Journal(self.request.out, self._fingerprint(), self.request.resume)
                 writer = self._take_up(journal)
@@ -125,7 +131,8 @@ class Job:
             self._learn(tuple(Field(n, d, tuple(s)) for n, d, s in journal.known["fields"]), journal.known["tile"])
         if journal.delivered:
             return None
-        return open_writer(str(journal.rows), None if self.request.reduce or not finished else finished[-1].position)
+        self.position = finished[-1].position if finished else None
+        return WRITERS[self.format](str(journal.rows), self.position)
 
     def _learn(self, fields: tuple[Field, ...], tile: int) -> None:
         self.plan = replace(self.plan, fields=fields, tile=tile)
@@ -133,7 +140,8 @@ class Job:
     # ---- going on ------------------------------------------------------------------------------------------------------
 
     def _compute(self, journal: Journal | None, writer: Writer | None, progress: Progress, began: float) -> None:
-        ranges = self.source.ranges(self.request.block_rows, self.summary.resumed_blocks)
+        plan, done = self.plan, self.summary.resumed_blocks
+        ranges = self.source.ranges(self.request.block_rows, done, list(plan.columns.values()), plan.keep)
         if not self.plan.fields:
             ranges = self._probed(ranges)
         if journal is not None and not journal.known:
@@ -177,16 +185,16 @@ class Job:
         return Computer(plan, self.node).work
 
     def _write(self, journal: Journal | None, writer: Writer | None, outcome: Outcome) -> None:
-        summary, position = self.summary, None
+        summary = self.summary
         totals: dict[str, Any] | None = None
         if outcome.totals is not None:
             self.totals.append((outcome.succeeded, outcome.totals))
             totals = {name: np.asarray(total).tolist() for name, total in outcome.totals.items()}
-        elif writer is not None:
-            position = writer.append(outcome.columns)
+        elif writer is not None and outcome.columns:  # a block without answers before the first one has no columns yet
+            self.position = writer.append(outcome.columns)
         if journal is not None:
             journal.reject([_entry(reject) for reject in outcome.rejects])
-            journal.finish(Finished(outcome.start, outcome.size, outcome.failed, outcome.is_unreadable, position, 0, totals))
+            journal.finish(Finished(outcome.start, outcome.size, outcome.failed, outcome.is_unreadable, self.position, 0, totals))
         else:
             self.told += outcome.rejects[: MAX_TOLD - len(self.told)]
         summary.rows += outcome.size
@@ -199,7 +207,7 @@ class Job:
 
     def _finish(self, journal: Journal | None, writer: Writer | None) -> None:
         if self.request.reduce:
-            writer = writer or open_stdout(self.request.out_format)
+            assert writer is not None
             writer.append(self._reduced())
         elif not self.summary.blocks and writer is not None:
             writer.append(self._no_rows())
@@ -221,6 +229,17 @@ class Job:
 
     def _no_rows(self) -> list[Column]:
         return [Column(f.name, np.zeros((0, *f.shape), f.dtype), None) for f in self.plan.fields]
+
+
+def _output_format(request: Request) -> str:
+    """The format of the output. Raises GradcliError (E001) where nothing tells."""
+    if request.out_format is not None:
+        return request.out_format
+    format = None if request.out == "-" else format_of(request.out)
+    if format is None or (request.out != "-" and not request.out.lower().endswith(tuple(ENDINGS))):
+        help = f"say --out-format, or use one of the endings {' '.join(ENDINGS)}"
+        raise GradcliError(Diagnostic("E001", f"of which format should the output `{request.out}` be?", help=help))
+    return format
 
 
 def _entry(reject: Reject) -> dict[str, Any]:

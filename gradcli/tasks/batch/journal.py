@@ -64,7 +64,9 @@ class Journal:
             self._rejects = open(self.folder / "rejects.jsonl", "a+b", buffering=0)  # noqa: SIM115
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise GradcliError(Diagnostic("E006", f"another job is writing `{self.out}`", help="wait for it, or stop it")) from None
+            raise GradcliError(
+                Diagnostic("E006", f"another job is writing `{self.out}`", help="wait for it, or stop it")
+            ) from None
         except OSError as error:
             help = "" if self.out.parent.is_dir() else f"there is no folder `{self.out.parent}`: make it first"
             raise GradcliError(Diagnostic("E006", f"cannot write `{self.out}`: {error.strerror}", help=help)) from None

@@ -75,7 +75,8 @@ def bound_columns(
         raise GradcliError(
             *[
                 Diagnostic(
-                    "E004", f"the data has no column `{name}`, and the program gives it no value",
+                    "E004",
+                    f"the data has no column `{name}`, and the program gives it no value",
                     help=f"its columns are {_listed(names)}; `--map COLUMN={name}` takes one of another name, `--set {name}=…` "
                     "gives all rows one value",
                 )  # fmt: skip

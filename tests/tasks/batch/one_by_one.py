@@ -10,7 +10,7 @@ import numpy as np
 
 from gradcli.diagnostics import GradcliError, Source
 from gradcli.lang import program
-from gradcli.rows import Block
+from gradcli.rows.blocks import Block
 from gradcli.tasks.batch.block import Computer, Outcome
 from gradcli.tasks.batch.plan import Plan
 from gradcli.tasks.evaluate import evaluate
