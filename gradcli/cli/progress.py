@@ -24,10 +24,8 @@ def shown(wanted: bool) -> Iterator[Callable[[Any, int | None], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-    columns = (
-        BarColumn(), TaskProgressColumn(), TextColumn("{task.completed:,.0f} rows"), TextColumn("{task.fields[rate]:,.0f} rows/s"),
-        TextColumn("{task.fields[failed]}"), TimeRemainingColumn(),
-    )  # fmt: skip
+    numbers = ("{task.completed:,.0f} rows", "{task.fields[rate]:,.0f} rows/s", "{task.fields[failed]}")
+    columns = (BarColumn(), TaskProgressColumn(), *map(TextColumn, numbers), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         bar = progress.add_task("", total=None, rate=0.0, failed="")
 

@@ -17,10 +17,11 @@ _TAPE_REQUESTS = frozenset(("gradient", "jacobian", "batch_jacobian"))
 def derived_outputs(node: program.Program) -> set[str]:
     """The outputs whose expressions ask for a derivative, or read a name that one was assigned to."""
     derived = _derived_slots(node)
-    return {name for name, value in _outputs(node) if _asks(value, derived)}
+    return {name for name, value in named_outputs(node) if _asks(value, derived)}
 
 
-def _outputs(node: program.Program) -> list[tuple[str, Any]]:
+def named_outputs(node: program.Program) -> list[tuple[str, Any]]:
+    """The names and expressions of all outputs that a program may have."""
     return [*node.results, *(pair for item in own_nodes(node.body) if isinstance(item, program.Output) for pair in item.items)]
 
 
@@ -133,7 +134,7 @@ def differentiates_once(node: program.Program, targets: Iterable[str] = ()) -> b
     is no. A loop of gradient descent is a yes: its gradients go into the states of variables, which have no history.
     """
     derived = _derived_slots(node)
-    differentiated = [value for _, value in _outputs(node)]
+    differentiated = [value for _, value in named_outputs(node)]
     nodes = list(_everything(node.body))
     at_once = _called_at_once(nodes)
     for item, inner in nodes:

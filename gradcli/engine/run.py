@@ -76,8 +76,9 @@ class Run:
 
     __slots__ = (
         "_free_memory", "asks", "attached", "backend", "bodies", "changes", "declared", "depth", "diagnostics", "direction",
-        "direction_level", "draws", "expectations", "group", "imports", "inputs", "level", "once", "outputs", "parts_rows", "paused", "place",
-        "printed", "replaced", "rules", "settings", "sizes", "steps", "trace", "unconnected", "used_inputs",
+        "direction_level", "draws", "expectations", "group", "imports", "inputs", "level", "once", "outputs",
+        "parts_rows", "paused",
+        "place", "printed", "replaced", "rules", "settings", "sizes", "steps", "trace", "unconnected", "used_inputs",
     )  # fmt: skip
 
     def __init__(self, settings: Settings, inputs: Mapping[str, Any], keeps_all: bool = False) -> None:

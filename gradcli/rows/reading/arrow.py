@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.ipc as ipc
 
-from ..blocks import Block, PartError, Range, unreadable
+from ..blocks import Block, PartError, unreadable
 from .streams import STDIN, opened, said
 from .tables import block_of, kinds
 

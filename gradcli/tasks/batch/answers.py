@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...collector import collector_paused
-from ...engine.backends import ieee
+from ...engine.backends import ieee, shape_of
 from ...engine.by_rows import part_by
 from ...engine.evaluator import deep_stack
 from ...engine.lanes import Lanes, spread
 from ...engine.modules import named_variables
 from ...engine.run import Run
 from ...engine.tape import primal
-from ...engine.values import List, is_number, plain, read, shape_of, show
+from ...engine.values import List, is_number, plain, read, show
 from ...lang import program
 from ..evaluate import Answer
 from ..evaluation import Options

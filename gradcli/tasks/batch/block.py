@@ -10,12 +10,15 @@ import numpy as np
 
 from ...diagnostics import Diagnostic
 from ...engine.backends import backend_for
+from ...engine.declarations import declarations
+from ...engine.derived import named_outputs
 from ...engine.evaluator import declared_names
-from ...engine.row_runs import Answered, RowRuns
+from ...engine.row_runs import Answered, Failed, RowRuns
 from ...lang import program
 from ...rows.blocks import BadPart, Block, Range
 from ...rows.writing import Column
 from ..evaluate import prepare
+from ..probes import probes
 from .answers import Named, ask
 from .collecting import Collected, fields_of
 from .plan import Field, Plan
@@ -81,19 +84,19 @@ class Computer:
     def compute(self, block: Block) -> Outcome:
         """The answers for all rows of a block. Raises GradcliError for a limit of the whole job."""
         collected = Collected(self.plan.fields, block.size, self.backend)
-        rejects = {row: (Diagnostic("E605", reason),) for row, reason in block.rejected.items()}
+        rejects: dict[int, tuple[Diagnostic, ...]] = {row: (Diagnostic("E605", reason),) for row, reason in block.rejected.items()}
         runs = tiles = 0
         for rows, inputs in self._parts(block, rejects):
             for index, tile in _tiles(rows, inputs, self.plan.tile):
                 row_runs = self._row_runs(tile)
                 for found in row_runs.answers(_size(index)):
                     at = _within(index, found.rows)
-                    if type(found) is Answered:
+                    if isinstance(found, Failed):
+                        diagnostics = found.diagnostics
+                    else:
                         misfit = collected.put(at, found.good, found.group, found.answer)
                         diagnostics = [] if misfit is None else [misfit]
                         at = at if found.good is None else _within(at, np.flatnonzero(found.good))
-                    else:
-                        diagnostics = found.diagnostics
                     if diagnostics:
                         rejects.update(dict.fromkeys(np.arange(block.size)[at].tolist(), tuple(diagnostics)))
                 runs, tiles = runs + row_runs.runs, tiles + 1
@@ -118,6 +121,19 @@ class Computer:
         cached = TILE * min(MOST_TILES, max(1, CACHED // width // TILE))
         return fields, max(64, min(cached, TRACE_BYTES // (8 * max(1, records))))
 
+    def expected(self) -> tuple[Field, ...]:
+        """The columns that rows would have, if there were any: those of values that nobody gave, or else what names tell."""
+        values = {name: np.asarray(v)[..., None] for name, v in probes(self.node, self.plan.shared).items()}
+        if values.keys() >= set(self.needed):
+            for found in self._row_runs(values).answers(1):
+                if isinstance(found, Answered):
+                    return fields_of([found.answer])
+        options = self.plan.options
+        outputs = [name for name, _ in named_outputs(self.node)]
+        sources = options.wrt or [d.slot.name for d in declarations(self.node.body) if d.kind == "var"]
+        gradients = [f"d{of}/d{by}" for of in options.of or outputs for by in sources] if options.grad else []
+        return tuple([Field(name, "float64", ()) for name in [*outputs, *gradients]])
+
     def _row_runs(self, tile: dict[str, Any]) -> RowRuns:
         plan = self.plan
         columns = {name: self.backend.xp.asarray(value) for name, value in tile.items()}
@@ -131,10 +147,10 @@ class Computer:
         for name, column in self.plan.columns.items():
             missing, values = block.missing.get(column), block.columns[column]
             if missing is not None and name in self.needed:
-                rows = np.flatnonzero(missing & (kinds >= 0)).tolist()
+                lacking = np.flatnonzero(missing & (kinds >= 0))
                 why = Diagnostic("E605", f"`{column}` has no value", help="the program gives it none of its own")
-                rejects.update(dict.fromkeys(rows, (why,)))
-                kinds[rows] = -1
+                rejects.update(dict.fromkeys(lacking.tolist(), (why,)))
+                kinds[lacking] = -1
             elif missing is not None:
                 kinds = _refined(kinds, missing.astype(np.int64))
             if values.dtype == object:
@@ -143,14 +159,12 @@ class Computer:
         for kind in np.unique(kinds[kinds >= 0]).tolist():
             rows = np.flatnonzero(kinds == kind)
             index = slice(0, block.size) if len(rows) == block.size else rows
-            yield (
-                index,
-                {
-                    name: _rows_last(block.columns[column], index)
-                    for name, column in self.plan.columns.items()
-                    if column not in block.missing or not block.missing[column][rows[0]]
-                },
-            )
+            given = {
+                name: _rows_last(block.columns[column], index)
+                for name, column in self.plan.columns.items()
+                if column not in block.missing or not block.missing[column][rows[0]]
+            }
+            yield index, given
 
     def _outcome(self, block: Block, collected: Collected, rejects: dict[int, Any], runs: int, tiles: int) -> Outcome:
         plan = self.plan

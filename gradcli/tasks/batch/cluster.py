@@ -27,13 +27,14 @@ def client_for(workers: int | None, scheduler: str | None) -> Iterator[Any]:
     installed, E002 where nobody answers at the address."""
     try:
         import dask
-        from distributed import Client, LocalCluster
+        import distributed
     except ImportError:
         help = "install it with `pip install 'gradcli[cluster]'`"
         raise GradcliError(Diagnostic("E001", "--workers and --scheduler need Dask, which isn't installed", help=help)) from None
+    made: Any = distributed
     if scheduler is not None:
         try:
-            client = Client(scheduler, timeout=20)
+            client = made.Client(scheduler, timeout=20)
         except (OSError, ValueError, TimeoutError) as error:
             message = f"no Dask scheduler answers at `{scheduler}`: {error}"
             raise GradcliError(Diagnostic("E002", message, help="its address is like `tcp://host:8786`")) from None
@@ -43,10 +44,10 @@ def client_for(workers: int | None, scheduler: str | None) -> Iterator[Any]:
     quiet = {"distributed.worker.daemon": False, "distributed.comm.timeouts.connect": "60s"}
     with (
         dask.config.set(quiet),
-        LocalCluster(
+        made.LocalCluster(
             n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50, memory_limit=0
         ) as cluster,
-        Client(cluster) as client,
+        made.Client(cluster) as client,
     ):
         yield client
 

@@ -21,6 +21,7 @@ from ...rows.writing import WRITERS, Column, open_stdout
 from ...rows.writing.columns import Writer
 from ..evaluation import Options
 from .block import Computer, Outcome, Reject, read_range
+from .collecting import TEXT
 from .journal import Finished, Journal, fingerprint
 from .plan import Field, Plan, bound_columns
 from .summary import Summary
@@ -94,12 +95,14 @@ class Job:
         journal = None
         try:
             if self.request.out == "-":
-                writer = open_stdout(self.format)
+                writer: Writer | None = open_stdout(self.format)
             else:
                 journal = Journal(self.request.out, self._fingerprint(), self.request.resume)
                 writer = self._take_up(journal)
             if journal is None or not journal.delivered:
                 self._compute(journal, writer, progress, began)
+            else:
+                journal.deliver()
         finally:
             self.summary.seconds = time.monotonic() - began
             if journal is not None:
@@ -206,10 +209,11 @@ class Job:
     # ---- the end -------------------------------------------------------------------------------------------------------
 
     def _finish(self, journal: Journal | None, writer: Writer | None) -> None:
-        if self.request.reduce:
+        if self.request.reduce and self.plan.fields:
             assert writer is not None
             writer.append(self._reduced())
-        elif not self.summary.blocks and writer is not None:
+        elif not self.plan.fields and writer is not None:
+            self._learn(Computer(self.plan, self.node).expected(), 1)
             writer.append(self._no_rows())
         if writer is not None:
             writer.finish()
@@ -228,7 +232,9 @@ class Job:
         return columns
 
     def _no_rows(self) -> list[Column]:
-        return [Column(f.name, np.zeros((0, *f.shape), f.dtype), None) for f in self.plan.fields]
+        keys = [Column(name, np.zeros(0, object), None) for name in self.plan.keep]
+        fields = [(f.name, (0, *f.shape), object if f.dtype == TEXT else f.dtype) for f in self.plan.fields]
+        return keys + [Column(name, np.zeros(shape, dtype), None) for name, shape, dtype in fields]
 
 
 def _output_format(request: Request) -> str:

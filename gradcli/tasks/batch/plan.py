@@ -79,7 +79,7 @@ def bound_columns(
                     f"the data has no column `{name}`, and the program gives it no value",
                     help=f"its columns are {_listed(names)}; `--map COLUMN={name}` takes one of another name, `--set {name}=…` "
                     "gives all rows one value",
-                )  # fmt: skip
+                )
                 for name in missing
             ]
         )

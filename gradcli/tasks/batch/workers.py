@@ -7,7 +7,7 @@ import os
 import queue
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
@@ -20,7 +20,7 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def in_threads(tasks: Iterable[Task], makers: list[Callable[[], Callable[[Task], Result]]]) -> Iterator[Result]:
+def in_threads(tasks: Iterable[Task], makers: Sequence[Callable[[], Callable[[Task], Result]]]) -> Iterator[Result]:
     """The results of the tasks, in their order, from a thread for each maker: what a maker gives, called in its thread, does
     a task. A few are done in advance, so that memory stays bounded. What a task raises is raised here."""
     if len(makers) == 1:  # nobody to wait for, and interruptions come at once

@@ -58,13 +58,14 @@ PROGRAMS = {
     "an integer overflow": "const n: int64; y = n * 4000000000 * 4000000000; output y",
     "a shape": "var x; y = sum(ones(int64(abs(x) * 3)) * x); output y",
     "turns": "var x; i = 0; s = 0.0; while i < x { i += 1; s += x / i }; output s",
-    "a limit of steps": "var x; i = 0; while x < 2 { i += 1; if i > 10 and x < 0.5 { x := x * 0.999 } else { x := x + 0.1 } }; y = x; output y",
+    "a limit of steps": "var x; i = 0; while x < 2 { i += 1; if i > 9 and x < 0.5 { x := x * 0.9 } else { x := x + 0.1 } }; output y = x",
     "a state": "var x; if x > 0 { x := x * 2 }; y = x**2; output y",
     "random numbers": "var x; y = x * uniform(0, 1) if x > 0 else x; output y + uniform(0, 1)",
     "a list and a dict": "var x; y = [x * 2, 3.0]; z = {a: x**2, b: \"text\"}; output y, z",
     "a derivative": "var x; fn f(t) { if t > 0 { return t**3 } else { return t } }; output g = grad(f)(x)",
     "a tape": "var x; tape t { t.watch(x); if x > 0 { y = x**2 } else { y = 1.0 } }; output g = t.gradient(y, x)",
-    "recursion": "fn p(x, n) { if n < 1 { return 1.0 } else { return x * p(x, n - 1) } }; var x; y = p(x, int64(abs(x) * 2)); output y",
+    "recursion":
+        "fn p(x, n) { if n < 1 { return 1.0 } else { return x * p(x, n - 1) } }; var x; y = p(x, int64(abs(x) * 2)); output y",
 }  # fmt: skip
 
 
