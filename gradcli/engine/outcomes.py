@@ -16,7 +16,7 @@ from .expressions import compile_value, truth
 from .lanes import Group, Lanes, spread
 from .run import Expectation, Run
 from .tape import primal
-from .values import List, describe, plain, read, show, show_shape
+from .values import List, describe, is_number, plain, read, show, show_shape
 
 RTOL, ATOL = 1e-9, 1e-12
 
@@ -60,7 +60,7 @@ def compile_expect(c: Compiler, node: program.Expect) -> Callable[[list[Any]], N
         a, b = value(frame), other(frame)
         message = compare(frame[0], a, b, **tolerances)
         x, y = plain(a), plain(b)
-        by_rows = message and Lanes in (type(x), type(y)) and shape_of(x) == shape_of(y)
+        by_rows = message and Lanes in (type(x), type(y)) and is_number(x) and is_number(y) and shape_of(x) == shape_of(y)
         note(frame[0], line, message, node.span, *(_bad_rows(frame[0], x, y, **tolerances) if by_rows else ()))
 
     return expect_close

@@ -84,7 +84,9 @@ class Computer:
     def compute(self, block: Block) -> Outcome:
         """The answers for all rows of a block. Raises GradcliError for a limit of the whole job."""
         collected = Collected(self.plan.fields, block.size, self.backend)
-        rejects: dict[int, tuple[Diagnostic, ...]] = {row: (Diagnostic("E605", reason),) for row, reason in block.rejected.items()}
+        rejects: dict[int, tuple[Diagnostic, ...]] = {
+            row: (Diagnostic("E605", reason),) for row, reason in block.rejected.items()
+        }
         runs = tiles = 0
         for rows, inputs in self._parts(block, rejects):
             for index, tile in _tiles(rows, inputs, self.plan.tile):
