@@ -158,8 +158,9 @@ class Computer:
             if values.dtype == object:
                 shapes: dict[Any, int] = {}
                 kinds = _refined(kinds, [shapes.setdefault(np.shape(v), len(shapes)) for v in values])
-        for kind in np.unique(kinds[kinds >= 0]).tolist():
-            rows = np.flatnonzero(kinds == kind)
+        alike = not kinds.any()
+        for kind in [0] if alike else np.unique(kinds[kinds >= 0]).tolist():
+            rows = np.flatnonzero(kinds == kind) if not alike else range(block.size)
             index = slice(0, block.size) if len(rows) == block.size else rows
             given = {
                 name: _rows_last(block.columns[column], index)
@@ -220,7 +221,12 @@ def _tiles(rows: Any, inputs: dict[str, Any], size: int) -> Iterator[tuple[Any, 
     for start in range(0, n, size):
         stop = min(start + size, n)
         index = slice(start, stop) if type(rows) is slice else rows[start:stop]
-        yield index, {name: np.ascontiguousarray(value[..., start:stop]) for name, value in inputs.items()}
+        yield index, {name: _in_order(value[..., start:stop]) for name, value in inputs.items()}
+
+
+def _in_order(values: Any) -> Any:
+    """The values with the rows side by side in memory."""
+    return values if values.strides[-1] == values.itemsize else np.ascontiguousarray(values)
 
 
 def _size(index: Any) -> int:

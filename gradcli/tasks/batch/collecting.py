@@ -42,7 +42,7 @@ class Collected:
     def __init__(self, fields: Iterable[Field], size: int, backend: Backend) -> None:
         self.fields = {field.name: field for field in fields}
         self.size, self.backend = size, backend
-        self.arrays = {f.name: np.zeros((*f.shape, size), object if f.dtype == TEXT else f.dtype) for f in self.fields.values()}
+        self.arrays = {f.name: np.empty((*f.shape, size), object if f.dtype == TEXT else f.dtype) for f in self.fields.values()}
         self.absent: dict[str, Any] = {}
         self.done = np.zeros(size, bool)
 
@@ -59,8 +59,7 @@ class Collected:
             value = named.get(name)
             if value is None:
                 self.absent.setdefault(name, np.zeros(self.size, bool))[index] = True
-                if array.dtype.kind == "f":
-                    array[..., index] = np.nan
+                array[..., index] = np.nan if array.dtype.kind in "fc" else None if array.dtype == object else 0
                 continue
             if type(value) is Lanes:
                 assert group is not None

@@ -69,7 +69,7 @@ PROGRAMS = {
     "an integer overflow": "const n: int64; y = n * 4000000000 * 4000000000; output y",
     "a shape": "var x; y = sum(ones(int64(abs(x) * 3)) * x); output y",
     "turns": "var x; i = 0; s = 0.0; while i < x { i += 1; s += x / i }; output s",
-    "a limit of steps": "var x; i = 0; while x < 2 { i += 1; if i > 9 and x < 0.5 { x := x * 0.9 } else { x := x + 0.1 } }; output y = x",
+    "a limit of steps": "var x; i = 0; while x < 2 { i += 1; x := x * 0.9 if i > 9 and x < 0.5 else x + 0.1 }; output y = x",
     "a state": "var x; if x > 0 { x := x * 2 }; y = x**2; output y",
     "random numbers": "var x; y = x * uniform(0, 1) if x > 0 else x; output y + uniform(0, 1)",
     "a list and a dict": "var x; y = [x * 2, 3.0]; z = {a: x**2, b: \"text\"}; output y, z",

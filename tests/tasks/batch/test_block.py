@@ -1,0 +1,184 @@
+"""A block of rows: what is missing, what doesn't fit, what is totalled, and how columns find their declarations."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradcli.diagnostics import GradcliError
+from gradcli.rows.blocks import BadPart, Block
+from gradcli.tasks.batch.block import Computer, Outcome, read_range
+from gradcli.tasks.batch.plan import Field, Plan, bound_columns, parse_renamings
+from tests.tasks.batch.one_by_one import OPTIONS, parsed
+
+
+def computed(text: str, block: Block, **plan: Any) -> Outcome:
+    node = parsed(text)
+    made = Plan(node.source, OPTIONS, columns={name: name for name in block.columns}, **plan)
+    fields, tile = Computer(made, node).probe(block)
+    made = replace(made, fields=made.fields or fields, tile=made.tile or tile)
+    return Computer(made, node).compute(block)
+
+
+def values(outcome: Outcome) -> dict[str, list[Any]]:
+    """The columns, with None for what there isn't."""
+    found = {}
+    for column in outcome.columns:
+        mask = np.zeros(len(column.values), bool) if column.mask is None else column.mask
+        found[column.name] = [None if absent else v.tolist() for v, absent in zip(column.values, mask, strict=True)]
+    return found
+
+
+def refused(outcome: Outcome) -> dict[int | None, str]:
+    return {reject.row: f"{reject.diagnostics[0].code}: {reject.diagnostics[0].message}" for reject in outcome.rejects}
+
+
+def block_of(start: int = 0, missing: dict[str, list[int]] | None = None, **columns: Any) -> Block:
+    arrays = {name: np.asarray(v, None if name != "ragged" else object) for name, v in columns.items()}
+    size = len(next(iter(arrays.values())))
+    masks = {name: np.isin(np.arange(size), rows) for name, rows in (missing or {}).items()}
+    return Block(start, size, columns=arrays, missing=masks)
+
+
+def test_a_missing_value_leaves_the_programs_own() -> None:
+    block = block_of(x=[1.0, 2.0, 3.0], w=[5.0, 0.0, 7.0], missing={"w": [1]})
+    outcome = computed("var x\nvar w = 10.0\noutput y = x * w", block)
+    assert values(outcome) == {"y": [5.0, 20.0, 21.0], "dy/dx": [5.0, 10.0, 7.0], "dy/dw": [1.0, 2.0, 3.0]}
+    assert refused(outcome) == {}
+
+
+def test_a_missing_value_that_the_program_needs() -> None:
+    block = block_of(start=100, x=[1.0, 0.0, 3.0], missing={"x": [1]})
+    outcome = computed("var x\noutput y = x * 2", block)
+    assert values(outcome)["y"] == [2.0, 6.0]
+    assert refused(outcome) == {101: "E605: `x` has no value"}
+    assert (outcome.size, outcome.succeeded, outcome.failed) == (3, 2, 1)
+
+
+def test_rows_that_could_not_be_read() -> None:
+    block = block_of(x=[1.0, np.nan, 3.0])
+    block.rejected[1] = 'column `x`: "banana" is not a number'
+    outcome = computed("var x\noutput y = x * 2", block)
+    assert values(outcome)["y"] == [2.0, 6.0]
+    assert refused(outcome) == {1: 'E605: column `x`: "banana" is not a number'}
+
+
+def test_rows_of_several_shapes() -> None:
+    arrays = np.empty(3, object)
+    arrays[:] = [np.array([1.0, 2.0]), np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0])]
+    outcome = computed("const x\noutput y = sum(x)", Block(0, 3, columns={"x": arrays}))
+    assert values(outcome) == {"y": [3.0, 6.0, 9.0]}
+
+
+def test_an_answer_that_does_not_fit_into_the_columns() -> None:
+    arrays = np.empty(3, object)
+    arrays[:] = [np.array([1.0, 2.0]), np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0])]
+    outcome = computed("const x\noutput y = 2 * x", Block(0, 3, columns={"x": arrays}))
+    assert values(outcome) == {"y": [[2.0, 4.0], [8.0, 10.0]]}
+    assert refused(outcome) == {1: "E607: `y` has shape (3,), and (2,) in the first rows"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('var x; if x > 0 { y = x } else { y = "no" }; output y', "E607: `y` is str, and float64 in the first rows"),
+        ("var x; if x > 0 { output y = x } else { output z = x }", "E607: it gives `z`, which the first rows don't"),
+    ],
+)
+def test_answers_of_other_kinds(text: str, message: str) -> None:
+    node_text = text.replace("; ", "\n")
+    fields = (Field("y", "float64", ()), Field("dy/dx", "float64", ()))
+    outcome = computed(node_text, block_of(x=[1.0, -1.0]), fields=fields)
+    assert refused(outcome) == {1: message}
+
+
+def test_nan() -> None:
+    block = block_of(x=[4.0, -4.0, 0.0])
+    kept = computed("var x\noutput y = sqrt(x)", block)
+    assert refused(kept) == {}
+    outcome = computed("var x\noutput y = sqrt(x)", block, nan="error")
+    assert values(outcome)["y"] == [2.0, 0.0]
+    assert refused(outcome) == {1: "E606: `y` is nan"}
+
+
+def test_a_gradient_that_is_none_is_no_nan() -> None:
+    outcome = computed("var x\nif x > 0 { y = x } else { y = 1.0 }\noutput y", block_of(x=[2.0, -2.0]), nan="error")
+    assert refused(outcome) == {}
+    assert values(outcome) == {"y": [2.0, 1.0], "dy/dx": [1.0, None]}
+
+
+def test_totals_are_of_the_rows_that_succeed() -> None:
+    text = "var x\nvar w = 2.0\nexpect x < 3\noutput y = w * x**2"
+    outcome = computed(text, block_of(x=[1.0, 2.0, 3.0]), reduce="sum")
+    assert outcome.columns == []
+    assert outcome.totals is not None
+    assert {name: float(v) for name, v in outcome.totals.items()} == {"y": 10.0, "dy/dx": 12.0, "dy/dw": 5.0}
+    assert outcome.succeeded == 2
+
+
+def test_tiles_make_no_difference() -> None:
+    x = np.random.default_rng(1).normal(size=100)
+    text = "var x\ns = 0.0\nwhile s < 3 { s += abs(x) + 0.1 }\nexpect x < 1.5\noutput y = exp(s * x)"
+    whole, pieces = (computed(text, block_of(x=x), tile=tile) for tile in (1000, 7))
+    assert values(whole) == values(pieces)
+    assert refused(whole) == refused(pieces)
+    assert (whole.tiles, pieces.tiles) == (1, 15)
+
+
+def test_a_part_that_can_not_be_read_is_one_reject() -> None:
+    plan = Plan(parsed("var x").source, OPTIONS)
+    outcome = read_range(plan, BadPart("data/part-2.csv", "it is damaged", 10))
+    assert isinstance(outcome, Outcome)
+    assert (outcome.rejects[0].row, outcome.rejects[0].part) == (None, "data/part-2.csv")
+    assert (outcome.size, outcome.failed, outcome.is_unreadable) == (0, 0, True)
+
+
+def test_columns_that_nobody_has_rows_for() -> None:
+    node = parsed("var x: float[2]\nvar w = 1.0\noutput y = x * w\noutput z = sum(x)")
+    plan = Plan(node.source, OPTIONS, columns={"x": "x"})
+    names = {f.name: f.shape for f in Computer(plan, node).expected()}
+    assert names == {"y": (2,), "z": (), "dy/dx": (2,), "dy/dw": (), "dz/dx": (2,), "dz/dw": ()}
+    node = parsed("var x: float[n]\noutput y = sum(x)")
+    plan = Plan(node.source, OPTIONS, columns={"x": "x"})
+    assert [f.name for f in Computer(plan, node).expected()] == ["y", "dy/dx"]
+
+
+# ---- columns and declarations ------------------------------------------------------------------------------------------
+
+
+PROGRAM = "var S\nvar K = 1.0\nconst n: int64\noutput y = S * K * n"
+
+
+def test_columns_set_the_declarations_of_their_names() -> None:
+    assert bound_columns(parsed(PROGRAM), ["id", "n", "S", "K"], {}, {}) == {"S": "S", "K": "K", "n": "n"}
+    assert bound_columns(parsed(PROGRAM), ["n", "price"], {}, {"price": "S"}) == {"n": "n", "S": "price"}
+    assert bound_columns(parsed(PROGRAM), ["S", "n"], {"n": 3}, {}) == {"S": "S"}
+    assert bound_columns(parsed("var x\noutput y = sum(x)"), [""], {}, {}) == {"x": ""}
+
+
+@pytest.mark.parametrize(
+    ("names", "renamed", "message", "help"),
+    [
+        (["S"], {}, "the data has no column `n`", "--map COLUMN=n"),
+        (["S", "n"], {"cost": "K"}, "the data has no column `cost`", "its columns"),
+        (["S", "n", "price"], {"K": "price"}, "the data has no column `K`", "`--map price=K`"),
+        (["S", "n", "price"], {"price": "k"}, "the program declares no `k`", "`K`"),
+        ([""], {}, "one array without names", ".npz"),
+    ],
+)
+def test_columns_that_do_not_fit(names: list[str], renamed: dict[str, str], message: str, help: str) -> None:
+    with pytest.raises(GradcliError) as caught:
+        bound_columns(parsed(PROGRAM), names, {}, renamed)
+    first = caught.value.diagnostics[0]
+    assert message in first.message
+    assert help in (first.help or str(caught.value)), first.help
+    assert caught.value.exit_code == 2
+
+
+def test_renamings() -> None:
+    assert parse_renamings(["price=S", " a = b "]) == {"price": "S", "a": "b"}
+    with pytest.raises(GradcliError, match="expected COLUMN=NAME"):
+        parse_renamings(["price"])
