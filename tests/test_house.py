@@ -29,7 +29,7 @@ LAW: dict[str, set[str]] = {
     "lang": {"ops"},
     "engine": {"lang.program", "ops"},
     "rows": set(),
-    "tasks": {"engine", "lang", "ops", "rows"},
+    "tasks": {"engine", "lang", "ops", "rows", ""},
     "report": {"tasks.batch.summary", "tasks.evaluation", "tasks.explanations", "tasks.forms", "tasks.check.results", ""},
     "cli": {"tasks", "report", "ops", "codes", ""},
     "api": {"tasks", "lang.program", "ops.registry"},
