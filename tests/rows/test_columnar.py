@@ -223,11 +223,12 @@ def test_npz_that_cannot_be_used(tmp_path: Path, arrays: dict[str, Any], reason:
 )
 def test_what_is_not_what_it_says(tmp_path: Path, name: str, data: bytes) -> None:
     (tmp_path / name).write_bytes(data)
-    try:
+    if ".csv" in name and data in (b"ARROW1\0\0", b"PK\x03\x04", b"x" * 99):
         assert read(tmp_path / name).source.columns == (data.decode(),)
-        assert ".csv" in name
-    except GradcliError as error:
-        assert error.exit_code == 2
+    else:
+        with pytest.raises(GradcliError) as caught:
+            read(tmp_path / name)
+        assert caught.value.exit_code == 2
 
 
 def test_integers_too_large_for_int64(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def opened(path: str) -> tuple[IO[bytes], bool]:
                 import pyarrow as pa
             raw = pa.OSFile(path) if path != STDIN else pa.PythonFile(source, "r")
             return pa.CompressedInputStream(raw, "zstd"), True
-        return open(path, "rb") if path != STDIN else source, False  # noqa: SIM115 -- the caller closes it
+        return open(path, "rb") if path != STDIN else source, False
 
 
 class Feed:
