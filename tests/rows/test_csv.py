@@ -178,13 +178,13 @@ def test_pieces_end_where_rows_do(rows: list[tuple[str, str, float]], size: int,
     csv.writer(text, lineterminator="\r\n" if crlf else "\n").writerows(rows)
     data = text.getvalue().encode()
     found = list(pieces([data[k : k + chunk] for k in range(0, len(data), chunk)], size, b","))
-    assert b"".join(piece.data for piece in found) == data
+    assert b"".join(piece.data or b"" for piece in found) == data
     assert [piece.size for piece in found] == [min(size, len(rows) - k) for k in range(0, len(rows), size)]
     offset = 0
     for k, piece in enumerate(found):
-        assert piece.offset == offset
-        offset += len(piece.data)
-        parsed = list(csv.reader(io.StringIO(piece.data.decode(), newline="")))
+        assert (piece.offset, data[offset : offset + piece.length]) == (offset, piece.data)
+        offset += piece.length
+        parsed = list(csv.reader(io.StringIO((piece.data or b"").decode(), newline="")))
         assert parsed == [list(map(str, row)) for row in rows[k * size : (k + 1) * size]]
 
 

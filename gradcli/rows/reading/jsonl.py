@@ -16,7 +16,7 @@ import numpy as np
 from ..blocks import Array, Block, PartError, Range, unreadable
 from ..flat import Cells, Layout, fill, layouts
 from .exact import EXACT, nearest, shown, survives, too_long
-from .lines import Lines, pieces, place
+from .lines import Lines, cut
 from .streams import Feed
 
 _HEAD = 1 << 20
@@ -73,9 +73,8 @@ class JsonPart:
         self.columns = tuple(names)
 
     def ranges(self, rows: int, start: int) -> Iterator[Range]:
-        for piece in pieces(self._feed.chunks(), rows):
-            yield JsonRange(start, piece.size, place(self._feed, 0, piece), self.columns)
-            start += piece.size
+        for first, size, lines in cut(self._feed, 0, rows, start):
+            yield JsonRange(first, size, lines, self.columns)
 
 
 def _rows(data: bytes, block: Block) -> list[_Row]:
