@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ..diagnostics import Diagnostic, GradcliError, did_you_mean
@@ -216,7 +216,33 @@ def _parquet(path: str) -> Part:
     return ParquetPart(path)
 
 
-OPENERS = {"csv": _csv, "tsv": _tsv, "jsonl": _jsonl, "parquet": _parquet}
+def _arrow(path: str) -> Part:
+    with arrow_for("Arrow"):
+        from .reading.arrow import ArrowPart
+    return ArrowPart(path)
+
+
+def _npy(path: str) -> Part:
+    from .reading.npy import NpyPart
+
+    return NpyPart(path)
+
+
+def _npz(path: str) -> Part:
+    from .reading.npz import NpzPart
+
+    return NpzPart(path)
+
+
+OPENERS: dict[str, Callable[[str], Part]] = {
+    "csv": _csv,
+    "tsv": _tsv,
+    "jsonl": _jsonl,
+    "parquet": _parquet,
+    "arrow": _arrow,
+    "npy": _npy,
+    "npz": _npz,
+}
 
 
 def open_part(path: str, format: str) -> Part:

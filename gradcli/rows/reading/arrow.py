@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.ipc as ipc
+import pyarrow.types as types
 
-from ..blocks import Block, PartError, unreadable
-from .streams import STDIN, opened, said
+from ..blocks import Block, PartError, Range, unreadable
+from .streams import STDIN, opened, rejoined, said
 from .tables import block_of, kinds
 
 _MAGIC = b"ARROW1\0\0"
@@ -18,7 +20,7 @@ _MAGIC = b"ARROW1\0\0"
 
 @dataclass(frozen=True, slots=True)
 class ArrowRange:
-    """Rows of an Arrow file: `size` rows from row `offset` of one batch."""
+    """Rows of an Arrow file: `size` of them, from row `offset` of one batch on."""
 
     start: int
     size: int
@@ -29,32 +31,43 @@ class ArrowRange:
 
     def read(self, numeric: Sequence[str], keep: Sequence[str]) -> Block:
         try:
-            # Views of the file: what is mapped goes with the block.
-            with pa.memory_map(self.path) as file:
+            with pa.memory_map(self.path) as file:  # the block's arrays may be views of it, and keep it mapped
                 if file.size() != self.length:
                     raise PartError("it has changed while it was read")
-                batch = ipc.open_file(file).get_batch(self.batch)
-            return block_of(self.start, pa.Table.from_batches([batch.slice(self.offset, self.size)]), numeric, keep)
+                return block_of(self.start, self._table(ipc.open_file(file)), numeric, keep)
         except (OSError, PartError, pa.ArrowException) as error:
             return unreadable(self.start, self.size, numeric, keep, f"cannot read it: {error}")
+
+    def _table(self, reader: Any) -> Any:
+        batches = []
+        number, offset, left = self.batch, self.offset, self.size
+        while left:
+            piece = reader.get_batch(number).slice(offset, left)
+            batches.append(piece)
+            number, offset, left = number + 1, 0, left - piece.num_rows
+        return pa.Table.from_batches(batches)
 
 
 @dataclass(frozen=True, slots=True)
 class BatchRange:
-    """Rows that have been read from a stream; a copy of them travels where the range goes."""
+    """Rows that have come from a stream; they travel where the range goes."""
 
     start: int
     size: int
-    batch: bytes | Any
+    table: Any
 
     def read(self, numeric: Sequence[str], keep: Sequence[str]) -> Block:
-        batch = self.batch
-        if isinstance(batch, bytes):
-            batch = ipc.open_stream(batch).read_next_batch()
-        return block_of(self.start, pa.Table.from_batches([batch]), numeric, keep)
+        return block_of(self.start, self.table, numeric, keep)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return BatchRange, (self.start, self.size, self.batch if isinstance(self.batch, bytes) else _packed(self.batch))
+        sink = pa.BufferOutputStream()  # not pyarrow's own pickle, which would take along the whole of what this is a slice of
+        with ipc.new_stream(sink, self.table.schema) as writer:
+            writer.write_table(self.table)
+        return _unpacked, (self.start, self.size, sink.getvalue().to_pybytes())
+
+
+def _unpacked(start: int, size: int, data: bytes) -> BatchRange:
+    return BatchRange(start, size, ipc.open_stream(data).read_all())
 
 
 class ArrowPart:
@@ -64,21 +77,67 @@ class ArrowPart:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._stream: Any = None
         self.rows: int | None = None
-        with said(), damaged():
-            raw, _ = opened(path)
-            head = raw.read(len(_MAGIC))
-            self._random = head == _MAGIC and path != STDIN
-            if self._random:
-                raw.close()
+        with _damaged():
+            self._stream = self._opened()
+            if self._stream is None:
                 with pa.memory_map(path) as file:
                     reader = ipc.open_file(file)
-                    schema = reader.schema
-                    self._batches, self._length = reader.num_record_batches, file.size()
-                    self.rows = reader.count_rows() if hasattr(reader, "count_rows") else None
+                    schema, self._count, self._length = reader.schema, reader.num_record_batches, file.size()
+                    if hasattr(reader, "count_rows"):  # newer versions know without decompressing
+                        self.rows = reader.count_rows()
             else:
-                self._stream = ipc.open_stream(raw if head == _MAGIC else _Again(head, raw))
                 schema = self._stream.schema
         self.columns: tuple[str, ...] = tuple(schema.names)
         self.kinds = kinds(schema)
+        self._cheapest = next((k for k, field in enumerate(schema) if types.is_primitive(field.type)), 0)
+
+    def ranges(self, rows: int, start: int) -> Iterator[Range]:
+        stream, self._stream = self._stream, None
+        with _damaged():
+            if stream is None:
+                stream = self._opened()
+            yield from self._places(rows, start) if stream is None else _arriving(stream, rows, start)
+
+    def _opened(self) -> Any:
+        """A reader of the stream that this is; None for a file in the file format, which is a stream between magic words."""
+        raw, _ = opened(self._path)
+        head = raw.read(len(_MAGIC))
+        if self._path == STDIN:
+            return ipc.open_stream(raw if head == _MAGIC else rejoined(head, raw))
+        raw.close()
+        return None if head == _MAGIC else ipc.open_stream(pa.OSFile(self._path))
+
+    def _places(self, rows: int, start: int) -> Iterator[Range]:
+        begin, held = (0, 0), 0  # the batch, and the row within it, from which on `held` rows go into the next range
+        with pa.memory_map(self._path) as file:
+            reader = ipc.open_file(file, options=ipc.IpcReadOptions(included_fields=[self._cheapest], use_threads=False))
+            for number in range(self._count):
+                size = reader.get_batch(number).num_rows
+                used = 0
+                while held + size - used >= rows:
+                    used += rows - held
+                    yield ArrowRange(start, rows, self._path, self._length, *begin)
+                    start, begin, held = start + rows, (number, used), 0
+                held += size - used
+        if held:
+            yield ArrowRange(start, held, self._path, self._length, *begin)
+
+
+def _arriving(reader: Any, rows: int, start: int) -> Iterator[Range]:
+    """A stream in ranges: its batches, cut where they are large."""
+    for batch in reader:
+        for offset in range(0, batch.num_rows, rows):
+            piece = batch.slice(offset, rows)
+            yield BatchRange(start, piece.num_rows, pa.Table.from_batches([piece]))
+            start += piece.num_rows
+
+
+@contextmanager
+def _damaged() -> Iterator[None]:
+    """Turns what pyarrow says of what is no Arrow file into a PartError."""
+    try:
+        with said():
+            yield
+    except pa.ArrowException as error:
+        raise PartError(f"it is not an Arrow file, or damaged: {error}") from None

@@ -18,7 +18,7 @@ import pyarrow.csv as pa_csv
 from ..blocks import Block, PartError, Range, unreadable
 from ..flat import Cells, fill, layouts
 from .exact import EXACT, shown
-from .lines import Lines, pieces, place
+from .lines import Lines, cut
 from .streams import Feed
 from .tables import nothing, whole
 from .texts import decoded, numbers
@@ -127,10 +127,8 @@ class CsvPart:
         self.columns = _names(head[: self._first], delimiter)
 
     def ranges(self, rows: int, start: int) -> Iterator[Range]:
-        for piece in pieces(self._feed.chunks(self._first), rows, self._delimiter.encode()):
-            lines = place(self._feed, self._first, piece)
-            yield CsvRange(start, piece.size, lines, self.columns, self._delimiter)
-            start += piece.size
+        for first, size, lines in cut(self._feed, self._first, rows, start, self._delimiter.encode()):
+            yield CsvRange(first, size, lines, self.columns, self._delimiter)
 
 
 def _header_end(text: bytes) -> int | None:

@@ -20,7 +20,7 @@ def nearest(value: int) -> float:
     try:
         return float(value)
     except OverflowError:
-        return math.copysign(math.inf, value)
+        return math.inf if value > 0 else -math.inf
 
 
 def too_long(text: str) -> str:

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from ..blocks import Array, Block, PartError, Range, unreadable
-from ..flat import Cells, fill, layouts
+from ..flat import Cells, Layout, fill, layouts
 from .exact import EXACT, nearest, shown, survives, too_long
-from .lines import Lines, pieces, place
+from .lines import Lines, cut
 from .streams import Feed
 
 _HEAD = 1 << 20
@@ -41,7 +41,8 @@ class JsonRange:
             rows = _rows(self.lines.read(), block)
         except (OSError, PartError) as error:
             return unreadable(self.start, self.size, numeric, keep, f"cannot read it: {error}")
-        where = layouts(numeric, self.names)
+        # A name that the first lines don't have may be in these.
+        where = {name: Layout([name]) for name in numeric} | layouts(numeric, self.names)
         fill(block, where, {column: _cells(column, rows) for place in where.values() for column in place.columns})
         for name in keep:
             block.kept[name] = objects([row.get(name) for row in rows])
@@ -72,9 +73,8 @@ class JsonPart:
         self.columns = tuple(names)
 
     def ranges(self, rows: int, start: int) -> Iterator[Range]:
-        for piece in pieces(self._feed.chunks(), rows):
-            yield JsonRange(start, piece.size, place(self._feed, 0, piece), self.columns)
-            start += piece.size
+        for first, size, lines in cut(self._feed, 0, rows, start):
+            yield JsonRange(first, size, lines, self.columns)
 
 
 def _rows(data: bytes, block: Block) -> list[_Row]:

@@ -17,11 +17,12 @@ MAX_ROW = 64 << 20  # bytes; what is longer is a quote that never ends, or no te
 
 
 class Piece(NamedTuple):
-    """Whole rows: the bytes from `offset` on, `size` rows."""
+    """Whole rows: `length` bytes from `offset` on, `size` rows; the bytes themselves only where they were held."""
 
     offset: int
-    data: bytes
+    length: int
     size: int
+    data: bytes | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,61 +46,87 @@ class Lines:
         return data
 
 
-def place(feed: Feed, first: int, piece: Piece) -> Lines:
-    """Where a piece of a feed is: only the files that are plain text can be read in the middle."""
-    if feed.plain:
-        return Lines(len(piece.data), path=feed.path, offset=first + piece.offset)
-    return Lines(len(piece.data), piece.data)
+def cut(feed: Feed, skip: int, rows: int, start: int, delimiter: bytes = b"") -> Iterator[tuple[int, int, Lines]]:
+    """A feed behind its first `skip` bytes in ranges: the first row, how many, and where they are.
+
+    Only files that are plain text can be read in the middle; of others each range takes its bytes along.
+    """
+    for piece in pieces(feed.chunks(skip), rows, delimiter, held=not feed.plain):
+        where = (
+            Lines(piece.length, path=feed.path, offset=skip + piece.offset)
+            if piece.data is None
+            else Lines(piece.length, piece.data)
+        )
+        yield start, piece.size, where
+        start += piece.size
 
 
-def pieces(chunks: Iterable[bytes], rows: int, delimiter: bytes = b"") -> Iterator[Piece]:
+def pieces(chunks: Iterable[bytes], rows: int, delimiter: bytes = b"", held: bool = True) -> Iterator[Piece]:
     """Cuts text into pieces of `rows` rows; the last may have fewer. Empty lines at the end are no rows.
 
     With a delimiter, line ends within quoted cells end no row. Raises PartError for a row of more than 64 MiB.
     """
-    rest, offset = bytearray(), 0
-    ends = np.zeros(0, np.int64)  # of the rows in `rest`
+    count = full = 0  # rows that have ended, and those up to the last that isn't an empty line
+    ended = full_end = 0  # and where
+    cut_count = cut_end = 0  # where the last piece ended
+    planned: list[tuple[int, int]] = []  # cuts behind which only empty lines have been seen yet
+    tail = b""  # of the row that hasn't ended
+    store = bytearray()  # the bytes from `cut_end` on
+
+    def piece(upto: int, end: int) -> Piece:
+        nonlocal cut_count, cut_end
+        data = bytes(memoryview(store)[: end - cut_end]) if held else None
+        del store[: end - cut_end]
+        made = Piece(cut_end, end - cut_end, upto - cut_count, data)
+        cut_count, cut_end = upto, end
+        return made
+
     for chunk in chunks:
-        rest += chunk
-        begun = int(ends[-1]) if len(ends) else 0
-        ends = np.concatenate([ends, begun + _row_ends(bytes(memoryview(rest)[begun:]), delimiter)])
-        whole = _without_empty(rest, ends)
-        taken = 0
-        while len(whole) - taken >= rows:
-            a, b = int(whole[taken - 1]) if taken else 0, int(whole[taken + rows - 1])
-            yield Piece(offset + a, bytes(memoryview(rest)[a:b]), rows)
-            taken += rows
-        if taken:
-            cut = int(ends[taken - 1])
-            del rest[:cut]
-            offset, ends = offset + cut, ends[taken:] - cut
-        if len(rest) - (int(ends[-1]) if len(ends) else 0) > MAX_ROW:
+        if held:
+            store += chunk
+        ends = _row_ends(tail, chunk, delimiter)
+        if len(ends):
+            last = _last_full(tail, chunk, ends)
+            planned += [(count + k + 1, ended + int(ends[k])) for k in range(rows - 1 - count % rows, len(ends), rows)]
+            if last is not None:
+                full, full_end = count + last + 1, ended + int(ends[last])
+            count += len(ends)
+            tail = chunk[int(ends[-1]) - len(tail) :]
+            ended += int(ends[-1])
+        else:
+            tail += chunk
+        while planned and planned[0][0] <= full:
+            yield piece(*planned.pop(0))
+        if len(tail) > MAX_ROW:
             raise PartError(f"a row is longer than {MAX_ROW >> 20} MiB: a quote that never ends?")
-    if not len(ends) or ends[-1] < len(rest):
-        ends = np.append(ends, len(rest))  # a last line without its newline, or with an open quote
-    ends = _without_empty(rest, ends)
-    for a in range(0, len(ends), rows):
-        start, b = int(ends[a - 1]) if a else 0, min(a + rows, len(ends))
-        yield Piece(offset + start, bytes(rest[start : int(ends[b - 1])]), b - a)
+    if tail.strip(b"\r\n"):  # a last line without its newline, or with an open quote
+        full, full_end = count + 1, ended + len(tail)
+        for upto, end in planned:
+            yield piece(upto, end)
+    if full > cut_count:
+        yield piece(full, full_end)
 
 
-def _without_empty(text: bytearray, ends: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The ends without those of empty lines that come last: whether they are rows, what follows will show."""
-    count = len(ends)
-    while count and not text[int(ends[count - 2]) if count > 1 else 0 : int(ends[count - 1])].strip(b"\r\n"):
-        count -= 1
-    return ends[:count]
-
-
-def _row_ends(text: bytes, delimiter: bytes) -> NDArray[np.int64]:
-    """The positions behind each newline that ends a row; `text` begins with one."""
+def _row_ends(tail: bytes, chunk: bytes, delimiter: bytes) -> NDArray[np.int64]:
+    """The positions behind each newline that ends a row, counted from where `tail` begins, which is a row."""
+    if not delimiter or (b'"' not in chunk and b'"' not in tail):
+        return np.flatnonzero(np.frombuffer(chunk, np.uint8) == 10) + (len(tail) + 1)
+    text = tail + chunk
     ends = np.flatnonzero(np.frombuffer(text, np.uint8) == 10) + 1
-    if not delimiter or b'"' not in text:
-        return ends
     quotes = np.flatnonzero(np.frombuffer(text, np.uint8) == 34)
     if not (np.searchsorted(quotes, ends) % 2).any():
         return ends  # each line has an even number of quotes: none of them holds a newline
     return np.flatnonzero(np.frombuffer(_masked(text, delimiter), np.uint8) == 10) + 1
+
+
+def _last_full(tail: bytes, chunk: bytes, ends: NDArray[np.int64]) -> int | None:
+    """Which of the rows with these ends is the last that isn't an empty line."""
+    for k in range(len(ends) - 1, -1, -1):
+        end, begin = int(ends[k]), int(ends[k - 1]) if k else 0
+        before = end - 2 - len(tail)  # of the newline, in the chunk
+        if end - begin > 2 or (end - begin == 2 and (chunk[before] if before >= 0 else tail[-1]) != 13):
+            return k
+    return None
 
 
 def _masked(text: bytes, delimiter: bytes) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import sys
+import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,6 +35,11 @@ class _Rejoined(io.RawIOBase):
         return len(data)
 
 
+def rejoined(head: bytes, rest: IO[bytes]) -> IO[bytes]:
+    """A stream with the bytes that have been read from it, as if they hadn't."""
+    return io.BufferedReader(_Rejoined(head, rest), CHUNK)
+
+
 @contextmanager
 def said() -> Iterator[None]:
     """Turns what reading a damaged or missing file raises into a PartError."""
@@ -41,27 +47,29 @@ def said() -> Iterator[None]:
         yield
     except EOFError:
         raise PartError("its compressed data ends too early") from None
-    except (OSError, zlib.error) as error:
+    except (OSError, zlib.error, zipfile.BadZipFile) as error:
         text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise PartError(f"cannot read it: {text}") from None
 
 
 def opened(path: str) -> tuple[IO[bytes], bool]:
-    """A file, or standard input, as its plain bytes, and whether they had to be decompressed."""
+    """A file, or standard input, as its plain bytes, and whether they have to be decompressed. Raises PartError."""
     with said():
-        raw = sys.stdin.buffer if path == STDIN else open(path, "rb")  # noqa: SIM115 -- the caller closes it
-        head = raw.read(4)
-        if not head.startswith((_GZIP, _ZSTD)):
-            if path != STDIN:
-                raw.seek(0)
-                return raw, False
-            return io.BufferedReader(_Rejoined(head, raw), CHUNK), False
-        joined = io.BufferedReader(_Rejoined(head, raw), CHUNK)
+        if path == STDIN:
+            head = sys.stdin.buffer.read(4)
+            source: Any = rejoined(head, sys.stdin.buffer)
+        else:
+            with open(path, "rb") as file:
+                head = file.read(4)
+            source = path
         if head.startswith(_GZIP):
-            return cast(IO[bytes], gzip.GzipFile(fileobj=joined)), True
-        with arrow_for("zstd"):
-            import pyarrow as pa
-        return pa.CompressedInputStream(pa.PythonFile(joined, "r"), "zstd"), True
+            return cast(IO[bytes], gzip.open(source)), True
+        if head.startswith(_ZSTD):
+            with arrow_for("zstd"):
+                import pyarrow as pa
+            raw = pa.OSFile(path) if path != STDIN else pa.PythonFile(source, "r")
+            return pa.CompressedInputStream(raw, "zstd"), True
+        return open(path, "rb") if path != STDIN else source, False
 
 
 class Feed:
@@ -111,5 +119,6 @@ class Feed:
 
     def _close(self) -> None:
         if self._stream is not None:
-            self._stream.close()
+            if self.path != STDIN:
+                self._stream.close()
             self._stream = None

@@ -62,11 +62,9 @@ def _cells(name: str, column: Any) -> Cells:
         parts = [_cells(name, pc.struct_field(column, part)) for part in ("re", "im")]
         return Cells(parts[0].values + 1j * parts[1].values, missing, parts[1].rejected | parts[0].rejected)
     if types.is_uint64(kind):
-        rejected = {
-            row: f"column `{name}`: {column[row].as_py()} is larger than {_MAX_INT}, the largest int"
-            for row in np.flatnonzero(_mask(pc.fill_null(pc.greater(column, _MAX_INT), False))).tolist()
-        }
-        return Cells(column.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64), missing, rejected)
+        values = column.fill_null(0).to_numpy(zero_copy_only=False)
+        reason = f"column `{name}`: an integer is larger than {_MAX_INT}, the largest int"
+        return Cells(values.astype(np.int64), missing, dict.fromkeys(np.flatnonzero(values > _MAX_INT).tolist(), reason))
     target = pa.bool_() if types.is_boolean(kind) else pa.int64() if types.is_integer(kind) else pa.float64()
     if not (types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)):
         hint = "name another column with --map, or keep it out of the data"
@@ -111,7 +109,3 @@ def _stacked(values: Array) -> Array:
     if values.dtype != object or not len(values) or any(v is None or v.shape != values[0].shape for v in values):
         return values
     return np.array(values.tolist())
-
-
-def _mask(array: Any) -> Mask:
-    return np.array(array.to_numpy(zero_copy_only=False), dtype=bool)

@@ -45,6 +45,9 @@ class ArrowWriter:
         self._writer.close()
         self._file.finish()
 
+    def close(self) -> None:
+        self._file.close()
+
     def _open(self, schema: Any, skip: int) -> Any:
         self._schema = schema
         self._writer = ipc.new_file(Sink(self._file, skip), schema)
@@ -70,6 +73,9 @@ class ArrowStream:
 
     def finish(self) -> None:
         self._writer.close()
+
+    def close(self) -> None:
+        """The stream stays without its end, as the reader will say."""
 
 
 def _fits(first: Any, now: Any) -> None:

@@ -35,7 +35,10 @@ class Writer(Protocol):
         """
 
     def finish(self) -> None:
-        """Makes the file whole and brings it to the disk; renaming it is up to the caller."""
+        """Makes the file whole, brings it to the disk and closes it; renaming it is up to the caller."""
+
+    def close(self) -> None:
+        """Lets go of a file that isn't finished, as it is."""
 
 
 @dataclass(frozen=True, slots=True)

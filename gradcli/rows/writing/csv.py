@@ -37,6 +37,9 @@ class CsvWriter:
     def finish(self) -> None:
         self._output.finish()
 
+    def close(self) -> None:
+        self._output.close()
+
     def _lines(self, batch: Any) -> Any:
         cells = [plain(array) if is_number(array.type) else self._quoted(plain(array)) for array in batch.columns]
         if len(cells) == 1:

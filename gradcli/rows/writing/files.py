@@ -20,6 +20,8 @@ class Output(Protocol):
 
     def finish(self) -> None: ...
 
+    def close(self) -> None: ...
+
 
 class PartialFile:
     """A file that grows; opened at a position, it has lost what came after it."""
@@ -44,6 +46,9 @@ class PartialFile:
         os.fsync(self.file.fileno())
         self.file.close()
 
+    def close(self) -> None:
+        self.file.close()
+
 
 class StandardOutput:
     """Standard output, past any buffer of Python's. Raises BrokenPipeError where nobody reads it."""
@@ -58,7 +63,9 @@ class StandardOutput:
         self.position += len(data)
 
     def finish(self) -> None:
-        sys.stdout.buffer.flush()
+        """All has been written; standard output stays open."""
+
+    close = finish
 
 
 def output(path: str, resume_at: int | None) -> Output:

@@ -41,6 +41,9 @@ class JsonWriter:
     def finish(self) -> None:
         self._output.finish()
 
+    def close(self) -> None:
+        self._output.close()
+
 
 def _texts(values: Any, mask: Any) -> Any:
     """Each row's value as JSON, null where the row has none."""

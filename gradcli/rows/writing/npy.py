@@ -48,6 +48,9 @@ class NpyWriter:
         self._file.file.write(_header(rows, self._width))
         self._file.finish()
 
+    def close(self) -> None:
+        self._file.close()
+
 
 def _header(rows: int, width: int) -> bytes:
     """The header of a matrix, as long for each number of rows."""

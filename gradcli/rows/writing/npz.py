@@ -73,6 +73,10 @@ class NpzWriter:
             os.fsync(raw.fileno())
         os.replace(archive, self._path)
 
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+
 
 def _array(column: Column) -> Array:
     """A column as NPZ holds it: numbers without a value are nan, text without one is empty."""

@@ -62,6 +62,9 @@ class ParquetWriter:
         self._file.write(footer + struct.pack("<I", len(footer)) + _MAGIC)
         self._file.finish()
 
+    def close(self) -> None:
+        self._file.close()
+
 
 def _merged(file: BinaryIO, end: int) -> bytes:
     """One footer for all blocks, of which the last ends at `end`."""

@@ -1,0 +1,199 @@
+"""NPY: one array, rows first, read where it lies. Its columns are the fields of its type, or one without a name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import IO, Any
+
+import numpy as np
+
+from ...diagnostics import Diagnostic, GradcliError
+from ..blocks import Array, Block, PartError, Range, unreadable
+from ..flat import Cells, fill, layouts
+from .streams import STDIN, opened, said
+
+_MAX_INT = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """An array in a file: what `header` found, and where its data begins."""
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    fortran: bool
+    begin: int
+
+    def read(self, path: str, offset: int, size: int) -> Array:
+        """`size` rows from row `offset` on. Raises OSError, and PartError where the file has become shorter."""
+        element = math.prod(self.shape[1:])
+        if not self.fortran or len(self.shape) == 1:
+            return self._run(path, offset * element, size * element).reshape(size, *self.shape[1:])
+        columns = np.empty((element, size), self.dtype)
+        for k in range(element):
+            columns[k] = self._run(path, k * self.shape[0] + offset, size)
+        return columns.T.reshape((size, *self.shape[1:]), order="F")
+
+    def _run(self, path: str, first: int, count: int) -> Array:
+        found = np.fromfile(path, self.dtype, count, offset=self.begin + first * self.dtype.itemsize)
+        if len(found) != count:
+            raise PartError("it has become shorter while it was read")
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRange:
+    """Rows from row `offset` on of arrays in a file."""
+
+    start: int
+    size: int
+    path: str
+    arrays: Mapping[str, Stored]
+    offset: int
+
+    def read(self, numeric: Sequence[str], keep: Sequence[str]) -> Block:
+        needed = {column for place in layouts(numeric, list(self.arrays)).values() for column in place.columns}
+        try:
+            found = {
+                name: stored.read(self.path, self.offset, self.size)
+                for name, stored in self.arrays.items()
+                if name in needed or name in keep or stored.dtype.names
+            }
+        except (OSError, PartError) as error:
+            return unreadable(self.start, self.size, numeric, keep, f"cannot read it: {error}")
+        return _block(self.start, self.size, found, numeric, keep)
+
+
+@dataclass(frozen=True, slots=True)
+class ArraysRange:
+    """Rows that have come from a stream; they travel where the range goes."""
+
+    start: int
+    size: int
+    arrays: Mapping[str, Array]
+
+    def read(self, numeric: Sequence[str], keep: Sequence[str]) -> Block:
+        return _block(self.start, self.size, self.arrays, numeric, keep)
+
+
+class NpyPart:
+    """One NPY file, or an array from standard input."""
+
+    fixed = True
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        with said():
+            self._stream, packed = opened(path)
+            try:
+                self._array = header(self._stream)
+            finally:
+                if path != STDIN:
+                    self._stream.close()
+        if packed:
+            raise PartError("it is compressed: an NPY file is read where it lies")
+        self.columns = self._array.dtype.names or ("",)
+        self.kinds = kinds({"": self._array})
+        self.rows: int = self._array.shape[0]
+
+    def ranges(self, rows: int, start: int) -> Iterator[Range]:
+        if self._path == STDIN:
+            yield from arriving({"": self._array}, {"": self._stream}, rows, start)
+            return
+        for offset in range(0, self.rows, rows):
+            size = min(rows, self.rows - offset)
+            yield StoredRange(start + offset, size, self._path, {"": self._array}, offset)
+
+
+def header(stream: IO[bytes], begin: int = 0) -> Stored:
+    """What the head of an NPY file says, that begins at `begin` of the file that is read later. Raises PartError."""
+    size = 0
+
+    class Counting:
+        """The stream, with a count of what was read."""
+
+        def read(self, count: int) -> bytes:
+            nonlocal size
+            data = stream.read(count)
+            size += len(data)
+            return data
+
+    counted: Any = Counting()
+    try:
+        version = np.lib.format.read_magic(counted)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, fortran, dtype = read(counted)
+    except ValueError as error:
+        raise PartError(f"it is not NPY, or damaged: {str(error).splitlines()[0]}") from None
+    if dtype.hasobject:
+        raise PartError("it holds Python objects, which are never read")
+    if not shape:
+        raise PartError("it holds a single value: its first axis must be the rows")
+    return Stored(dtype, shape, bool(fortran), begin + size)
+
+
+def kinds(arrays: Mapping[str, Stored]) -> dict[str, str]:
+    """The types of the columns, in words."""
+    found = {}
+    for name, stored in arrays.items():
+        for field in stored.dtype.names or ():
+            found[field] = str(stored.dtype[field])
+        found[name] = str(stored.dtype)
+    return found
+
+
+def arriving(arrays: Mapping[str, Stored], streams: Mapping[str, IO[bytes]], rows: int, start: int) -> Iterator[Range]:
+    """Arrays that can only be read in order, a range of each at a time. Raises PartError."""
+    if any(stored.fortran and len(stored.shape) > 1 for stored in arrays.values()):
+        raise PartError("its array lies column by column: save it in C order, or uncompressed in a file")
+    total = next(iter(arrays.values())).shape[0] if arrays else 0
+    for offset in range(0, total, rows):
+        size = min(rows, total - offset)
+        found = {}
+        for name, stored in arrays.items():
+            length = size * math.prod(stored.shape[1:]) * stored.dtype.itemsize
+            with said():
+                data = _all_of(streams[name], length)
+            if len(data) < length:
+                raise PartError(f"its data ends too early, within rows {offset} to {offset + size - 1}")
+            found[name] = np.frombuffer(data, stored.dtype).reshape(size, *stored.shape[1:])
+        yield ArraysRange(start + offset, size, found)
+
+
+def _all_of(stream: IO[bytes], length: int) -> bytes:
+    """`length` bytes, or what there is: a pipe may give less at once."""
+    data = stream.read(length)
+    while len(data) < length and (more := stream.read(length - len(data))):
+        data += more
+    return data
+
+
+# ---- columns -------------------------------------------------------------------------------------------------------
+
+
+def _block(start: int, size: int, arrays: Mapping[str, Array], numeric: Sequence[str], keep: Sequence[str]) -> Block:
+    columns: dict[str, Array] = {}
+    for name, array in arrays.items():
+        columns |= {field: array[field] for field in array.dtype.names} if array.dtype.names else {name: array}
+    block = Block(start, size)
+    where = layouts(numeric, list(columns))
+    fill(block, where, {name: _cells(name, columns[name]) for place in where.values() for name in place.columns})
+    block.kept = {name: columns[name] for name in keep if name in columns}
+    return block
+
+
+def _cells(name: str, array: Array) -> Cells:
+    kind = array.dtype.kind
+    if kind == "b":
+        return Cells(array)
+    if kind == "u" and array.dtype.itemsize == 8 and (array > _MAX_INT).any():
+        large = array > _MAX_INT
+        rows = np.flatnonzero(large.reshape(len(array), -1).any(axis=1)).tolist()
+        reason = f"column `{name}`: an integer is larger than {_MAX_INT}, the largest int"
+        return Cells(np.where(large, 0, array).astype(np.int64), None, dict.fromkeys(rows, reason))
+    if kind not in "iufc":
+        hint = "name another column with --map, or keep it out of the data"
+        raise GradcliError(Diagnostic("E005", f"column `{name}` holds {array.dtype}, which is no number", help=hint))
+    return Cells(array.astype({"i": np.int64, "u": np.int64, "f": np.float64, "c": np.complex128}[kind], copy=False))

@@ -1,0 +1,240 @@
+"""Parquet, Arrow, NPY and NPZ in: ranges within row groups and batches, in any order, and what the types become."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.feather as feather
+import pyarrow.ipc as ipc
+import pyarrow.parquet as pq
+import pytest
+
+from gradcli.diagnostics import GradcliError
+from gradcli.rows.blocks import BadPart, Block
+from gradcli.rows.sources import open_source
+
+from .data import read
+
+N = 1000
+TABLE = pa.table(
+    {
+        "id": pa.array([f"k{k}" for k in range(N)]).dictionary_encode(),
+        "x": pa.array([[float(k), k + 1.0] for k in range(N)], pa.list_(pa.float64())),
+        "y": pa.array([k if k % 3 else None for k in range(N)], pa.int32()),
+    }
+)
+
+
+def write_parquet(path: Path, table: Any = TABLE, size: int = 300) -> Path:
+    pq.write_table(table, path / "a.parquet", row_group_size=size)
+    return path / "a.parquet"
+
+
+def write_arrow(path: Path, table: Any = TABLE, size: int = 300) -> Path:
+    with ipc.new_file(str(path / "a.arrow"), table.schema) as writer:
+        writer.write_table(table.unify_dictionaries(), max_chunksize=size)
+    return path / "a.arrow"
+
+
+def write_stream(path: Path, table: Any = TABLE, size: int = 300) -> Path:
+    with ipc.new_stream(str(path / "b.arrow"), table.schema) as writer:
+        writer.write_table(table, max_chunksize=size)
+    return path / "b.arrow"
+
+
+def write_feather(path: Path, table: Any = TABLE, size: int = 300) -> Path:
+    feather.write_feather(table, str(path / "a.feather"), chunksize=size, compression="lz4")
+    return path / "a.feather"
+
+
+WRITE = [write_parquet, write_arrow, write_stream, write_feather]
+Write = Callable[..., Path]
+
+
+@pytest.mark.parametrize("write", WRITE)
+@pytest.mark.parametrize("size", [7, 300, 1000])
+@pytest.mark.parametrize("rows", [1000, 650, 300, 299, 64])
+def test_ranges(tmp_path: Path, write: Write, size: int, rows: int) -> None:
+    found = read(write(tmp_path, size=size), ["x", "y"], ["id"], rows=rows)
+    assert found.column("y") == [k if k % 3 else None for k in range(N)]
+    assert found.column("x") == [[k, k + 1.0] for k in range(N)]
+    assert [block.kept["id"].type for block in found.blocks] == [pa.string()] * len(found.blocks)
+    assert [key for block in found.blocks for key in block.kept["id"].to_pylist()] == TABLE["id"].to_pylist()
+    if write is not write_stream:
+        assert found.source.rows == N
+
+
+@pytest.mark.parametrize("write", WRITE)
+def test_ranges_in_any_order(tmp_path: Path, write: Write) -> None:
+    ranges = list(open_source(str(write(tmp_path, size=500))).ranges(20))
+    random.Random(1).shuffle(ranges)
+    for where in ranges * 2:
+        assert not isinstance(where, BadPart)
+        assert where.read(["x"], []).columns["x"][:, 0].tolist() == list(range(where.start, where.start + where.size))
+
+
+COLUMNS: list[tuple[Any, list[object]]] = [
+    (pa.array([1, None, 3], pa.int8()), [1, None, 3]),
+    (pa.array([1, 2**64 - 1, 3], pa.uint64()), [1, "!", 3]),
+    (pa.array([2**63 - 1, None], pa.int64()), [2**63 - 1, None]),
+    (pa.array([True, None]), [True, None]),
+    (pa.array([1.5, None, float("nan")], pa.float32()), [1.5, None, float("nan")]),
+    (pa.array([Decimal("1.25"), None]), [1.25, None]),
+    (pa.array([1.5, None], pa.float16()), [1.5, None]),
+    (pa.array(["1.5", "banana", None]), [1.5, "!", None]),
+    (pa.array(["1", "2"]).dictionary_encode(), [1.0, 2.0]),
+    (pa.nulls(2), [None, None]),
+    (pa.array([[1, 2], None, [3, 4]]), [[1, 2], None, [3, 4]]),
+    (pa.array([[1, 2], None, [3, 4]], pa.list_(pa.int64(), 2)), [[1, 2], None, [3, 4]]),
+    (pa.array([[1.0], [], [3.0, 4.0], None]), [[1.0], [], [3.0, 4.0], None]),
+    (pa.array([[1.0, None], [3.0, 4.0]]), ["!", [3.0, 4.0]]),
+    (pa.array([[[1, 2], [3, 4]], [[5, 6], [7, 8]]]), [[[1, 2], [3, 4]], [[5, 6], [7, 8]]]),
+    (pa.array([[[1], [2]], [[3]]]), [[[1], [2]], [[3]]]),
+    (pa.array([{"re": 1.0, "im": 2.0}, None]), [1 + 2j, None]),
+    (pa.array([[], []], pa.list_(pa.float64())), [[], []]),
+]
+
+
+@pytest.mark.parametrize(("column", "values"), COLUMNS, ids=lambda value: str(getattr(value, "type", "")))
+def test_types(tmp_path: Path, column: Any, values: list[object]) -> None:
+    assert repr(read(write_arrow(tmp_path, pa.table({"x": column})), ["x"]).column("x")) == repr(values)
+    if column.type != pa.list_(pa.int64(), 2):  # Parquet has no null among these
+        assert repr(read(write_parquet(tmp_path, pa.table({"x": column})), ["x"]).column("x")) == repr(values)
+
+
+def test_a_type_that_is_no_number(tmp_path: Path) -> None:
+    table = pa.table({"x": pa.array([1, 2], pa.timestamp("us"))})
+    with pytest.raises(GradcliError, match=r"column `x` holds timestamp\[us\], which is no number"):
+        read(write_parquet(tmp_path, table), ["x"])
+    assert read(write_parquet(tmp_path, table), [], ["x"]).blocks[0].kept["x"].type == pa.timestamp("us")
+
+
+def test_flat_columns_of_parquet(tmp_path: Path) -> None:
+    table = pa.table({"x.0": [1.0, 2.0], "x.1": [3.0, 4.0], "x": [5.0, 6.0], "w.0": [7.0, 8.0], "w.1": [9.0, 0.0]})
+    found = read(write_parquet(tmp_path, table), ["x", "w", "x.1"])
+    assert found.source.names == ("x.0", "x.1", "x", "w")
+    assert [found.column(name) for name in ("x", "w", "x.1")] == [[5.0, 6.0], [[7.0, 9.0], [8.0, 0.0]], [3.0, 4.0]]
+
+
+@pytest.mark.parametrize("write", WRITE)
+def test_a_damaged_part(tmp_path: Path, write: Write) -> None:
+    path = write(tmp_path, size=100)
+    data = path.read_bytes()
+    path.write_bytes(data[: len(data) // 2])
+    (tmp_path / f"c{path.suffix}").write_bytes(data)
+    found = read(tmp_path, ["y"], rows=100)
+    assert [Path(bad.path) for bad in found.bad] == [path]
+    assert found.column("y")[-N:] == [k if k % 3 else None for k in range(N)]
+
+
+def test_damaged_pages_cost_only_their_range(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"x": np.arange(3000.0)}), path, row_group_size=1000, use_dictionary=False, compression="snappy")
+    data = bytearray(path.read_bytes())
+    at = pq.read_metadata(path).row_group(1).column(0).data_page_offset
+    data[at : at + 200] = bytes(200)
+    path.write_bytes(data)
+    blocks = read(path, ["x"], rows=1000).blocks
+    assert [bool(block.unreadable) for block in blocks] == [False, True, False]
+    assert len(blocks[1].rejected) == 1000
+    assert blocks[2].columns["x"][0] == 2000
+
+
+def test_parts_must_agree(tmp_path: Path) -> None:
+    for k, table in enumerate(
+        [{"x": [1.0], "id": ["a"]}, {"y": [1.0], "id": ["a"]}, {"x": [1], "id": [3]}, {"x": [4], "id": ["d"]}]
+    ):
+        pq.write_table(pa.table(table), tmp_path / f"{k}.parquet")
+    found = read(tmp_path, ["x"], ["id"])
+    assert found.column("x") == [1.0, 4]
+    assert [(bad.start, bad.reason) for bad in found.bad] == [
+        (1, "it has no column `x`, as the first part has"),
+        (1, "its column `id` holds int64, that of the first part string"),
+    ]
+    assert read(tmp_path, ["x"]).column("x") == [1.0, 1, 4]
+
+
+# ---- NumPy ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rows", [1, 7, 1000])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.arange(20.0), np.arange(60, dtype=">i4").reshape(20, 3), np.arange(120, dtype=np.float32).reshape(20, 2, 3),
+        np.arange(20) % 2 == 0, np.arange(20) + 1j, np.zeros((20, 0)), np.arange(20, dtype=np.uint8),
+    ],
+    ids=lambda array: f"{array.dtype}{array.shape}",
+)  # fmt: skip
+def test_npy_and_npz(tmp_path: Path, array: Any, order: Any, rows: int) -> None:
+    array = np.asarray(array, order=order)
+    np.save(tmp_path / "a.npy", array)
+    np.savez(tmp_path / "a.npz", **{"x": array, "df/dx": np.arange(20)})
+    found = read(tmp_path / "a.npy", [""], rows=rows)
+    assert found.source.columns == ("",)
+    assert found.source.rows == 20
+    assert found.column("") == array.tolist()
+    found = read(tmp_path / "a.npz", ["x", "df/dx"], ["df/dx"], rows=rows)
+    assert found.column("x") == array.tolist()
+    assert found.column("df/dx") == found.kept("df/dx") == list(range(20))
+    kinds = {"i": "int64", "u": "int64", "f": "float64", "b": "bool", "c": "complex128"}
+    assert str(found.blocks[0].columns["x"].dtype) == kinds[array.dtype.kind]
+
+
+def test_compressed_npz_and_structured_npy(tmp_path: Path) -> None:
+    x, name = np.arange(40.0).reshape(20, 2), np.array([f"k{k}" for k in range(20)])
+    np.savez_compressed(tmp_path / "a.npz", x=x, name=name)
+    found = read(tmp_path / "a.npz", ["x"], ["name"], rows=7)
+    assert (found.column("x"), found.kept("name")) == (x.tolist(), name.tolist())
+    records = np.zeros(20, [("x", "f8", (2,)), ("name", "U3"), ("n", "i4")])
+    records["x"], records["name"] = x, name
+    np.save(tmp_path / "a.npy", records)
+    found = read(tmp_path / "a.npy", ["x", "n"], ["name"], rows=7)
+    assert found.source.columns == ("x", "name", "n")
+    assert (found.column("x"), found.kept("name"), found.column("n")) == (x.tolist(), name.tolist(), [0] * 20)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "reason"),
+    [
+        ({"x": np.zeros(3), "y": np.zeros(4)}, "its arrays differ in length: `x` 3, `y` 4"),
+        ({"x": np.array(3.0)}, "its array `x` can't be used: it holds a single value: its first axis must be the rows"),
+        ({"x": np.array([None, 1])}, "its array `x` can't be used: it holds Python objects, which are never read"),
+        ({}, "it has no arrays"),
+    ],
+)
+def test_npz_that_cannot_be_used(tmp_path: Path, arrays: dict[str, Any], reason: str) -> None:
+    np.savez(tmp_path / "a.npz", **arrays)
+    with pytest.raises(GradcliError) as caught:
+        read(tmp_path / "a.npz")
+    assert caught.value.diagnostics[0].message.endswith(reason)
+
+
+@pytest.mark.parametrize("name", ["a.npy", "a.npz", "a.parquet", "a.arrow", "a.csv.gz", "a.csv.zst"])
+@pytest.mark.parametrize(
+    "data", [b"", b"\x1f\x8b", b"ARROW1\0\0", b"\x93NUMPY\x01", b"PK\x03\x04", b"\x28\xb5\x2f\xfdabc", b"x" * 99]
+)
+def test_what_is_not_what_it_says(tmp_path: Path, name: str, data: bytes) -> None:
+    (tmp_path / name).write_bytes(data)
+    if ".csv" in name and data in (b"ARROW1\0\0", b"PK\x03\x04", b"x" * 99):
+        assert read(tmp_path / name).source.columns == (data.decode(),)
+    else:
+        with pytest.raises(GradcliError) as caught:
+            read(tmp_path / name)
+        assert caught.value.exit_code == 2
+
+
+def test_integers_too_large_for_int64(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.array([[1, 2], [3, 2**64 - 1]], np.uint64))
+    assert read(tmp_path / "a.npy", [""]).column("") == [[1, 2], "!"]
+
+
+def test_blocks_have_what_they_say() -> None:
+    assert Block(3, 2).columns == {}

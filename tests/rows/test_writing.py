@@ -1,0 +1,393 @@
+"""Rows out: what formats say of values, that they read back the same, and that a killed run goes on to the same bytes."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import struct
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.feather as feather
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from gradcli.diagnostics import GradcliError
+from gradcli.rows.writing import STREAMED, WRITERS, Column, open_stdout
+from gradcli.rows.writing.thrift import read_struct, write_struct
+
+from .data import read
+
+FORMATS = list(WRITERS)
+
+
+def written(path: Path, blocks: Sequence[Sequence[Column]], cuts: Sequence[int] = (), garbage: bytes = b"") -> bytes:
+    """The bytes of a file in the format that its ending says; after each block in `cuts`, another writer goes on."""
+    make = WRITERS[path.suffix[1:]]
+    writer = make(str(path), None)
+    for k, block in enumerate(blocks):
+        try:
+            position = json.loads(json.dumps(writer.append(block)))
+        except GradcliError:
+            writer.close()
+            raise
+        if k in cuts:
+            if k + 1 < len(blocks):
+                writer.append(blocks[k + 1])  # finished, but nobody has noted its position
+            writer.close()
+            with open(path, "ab") as file:
+                file.write(garbage)
+            writer = make(str(path), position)
+    writer.finish()
+    return path.read_bytes()
+
+
+def example(n: int, seed: int = 0) -> list[Column]:
+    """A block with a column of each kind."""
+    random = np.random.default_rng(seed)
+    numbers = random.standard_normal(n) * 10.0 ** random.integers(-300, 300, n)
+    numbers[:4] = [math.nan, math.inf, -math.inf, -0.0][:n]
+    words = np.array([["a", 'b"c,', "x\ny", None, "", "\u00e9\t\\"][k % 6] for k in range(n)], dtype=object)
+    return [
+        Column("id", pa.array([f"k{k}" if k % 4 else None for k in range(n)], pa.string())),
+        Column("t", words),
+        Column("f", numbers),
+        Column("df/dx", random.standard_normal((n, 2)), np.arange(n) % 7 == 3),
+        Column("i", np.arange(n) * 2**55),
+        Column("b", np.arange(n) % 2 == 0),
+        Column("z", numbers[::-1] + 1j * random.standard_normal(n)),
+        Column("none", np.full(n, np.nan), np.ones(n, bool)),
+        Column("m", random.standard_normal((2, 3, n)).transpose(2, 0, 1)),
+        Column("s", random.standard_normal(n).astype(np.float32)),
+    ]
+
+
+def numeric(block: list[Column]) -> list[Column]:
+    return [column for column in block if column.name not in ("id", "t", "i")]
+
+
+def fitting(format: str, block: list[Column]) -> list[Column]:
+    return numeric(block) if format == "npy" else block
+
+
+# ---- what is written -----------------------------------------------------------------------------------------------
+
+
+def test_csv(tmp_path: Path) -> None:
+    block = [
+        Column("id", pa.array(["a", 'say "b"', "c,d", None])),
+        Column("f", np.array([0.1, math.nan, -math.inf, 1e300])),
+        Column("df/dx", np.array([[1, 2], [3, 4], [5, 6], [7, 8.5]]), np.array([False, True, False, False])),
+        Column("z", np.array([1j, 2, 3, 4])),
+        Column("ok", np.array([True, False, True, True])),
+    ]
+    assert written(tmp_path / "a.csv", [block]).decode() == (
+        "id,f,df/dx.0,df/dx.1,z.re,z.im,ok\n"
+        "a,0.1,1,2,0,1,true\n"
+        '"say ""b""",nan,,,2,0,false\n'
+        '"c,d",-inf,5,6,3,0,true\n'
+        ",1e+300,7,8.5,4,0,true\n"
+    )
+    assert written(tmp_path / "a.tsv", [block[:2]]).decode().splitlines()[3] == "c,d\t-inf"
+
+
+def test_jsonl(tmp_path: Path) -> None:
+    ragged = np.empty(3, dtype=object)
+    ragged[:] = [np.array([1.0, math.inf]), np.zeros((1, 2)), None]
+    block = [
+        Column("id", np.array([1, "\u00e9\n", {"a": [None]}], dtype=object)),
+        Column("f", np.array([0.1, math.nan, -0.0])),
+        Column("df/dx", np.array([[[1.0], [2]], [[3], [4]], [[math.inf], [6]]]), np.array([False, True, False])),
+        Column("z", np.array([1j, 2, complex(math.nan, 0)]), np.array([False, True, False])),
+        Column("r", ragged),
+        Column("e", np.zeros((3, 0))),
+        Column("day", pa.array([0, None, 1], pa.date32())),
+    ]
+    assert written(tmp_path / "a.jsonl", [block]).decode().splitlines() == [
+        '{"id": 1, "f": 0.1, "df/dx": [[1], [2]], "z": {"re": 0, "im": 1}, "r": [1.0, "inf"], "e": [], "day": "1970-01-01"}',
+        '{"id": "\u00e9\\n", "f": "nan", "df/dx": null, "z": null, "r": [[0.0, 0.0]], "e": [], "day": null}',
+        '{"id": {"a": [null]}, "f": -0.0, "df/dx": [["inf"], [6]], "z": {"re": "nan", "im": 0}, "r": null, "e": [],'
+        ' "day": "1970-01-02"}',
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("format", ["parquet", "arrow"])
+def test_tables(tmp_path: Path, format: str) -> None:
+    path = tmp_path / f"a.{format}"
+    written(path, [example(5), example(0), example(40, 1)])
+    table = pq.read_table(path) if format == "parquet" else feather.read_table(path)
+    assert table.num_rows == 45
+    types = {field.name: str(field.type) for field in table.schema}
+    assert types == {
+        "id": "string", "t": "string", "f": "double", "df/dx.0": "double", "df/dx.1": "double", "i": "int64", "b": "bool",
+        "z.re": "double", "z.im": "double", "none": "double", "m.0.0": "double", "m.0.1": "double", "m.0.2": "double",
+        "m.1.0": "double", "m.1.1": "double", "m.1.2": "double", "s": "float",
+    }  # fmt: skip
+    assert table["i"].to_pylist() == [k * 2**55 for k in [*range(5), *range(40)]]
+    assert table["none"].null_count == 45
+    assert table["df/dx.1"].null_count == 1 + 6
+    assert table["t"].to_pylist()[:5] == ["a", 'b"c,', "x\ny", None, ""]
+    f = np.concatenate([example(5)[2].values, example(40, 1)[2].values])
+    assert table["f"].to_numpy().tobytes() == f.tobytes()
+
+
+def test_parquet_reads_in_every_way(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    blocks = [example(n, n) for n in (1000, 1, 70_000)]
+    written(path, blocks, cuts=[0, 1], garbage=b"PAR1")
+    table = pq.read_table(path)
+    assert table.num_rows == 71_001
+    nothing_is_nan = table.drop(["f", "z.re"])
+    assert pq.read_table(path, memory_map=True).drop(["f", "z.re"]).equals(nothing_is_nan)
+    assert pq.ParquetFile(path, pre_buffer=False, buffer_size=4096).read().drop(["f", "z.re"]).equals(nothing_is_nan)
+    assert pq.read_metadata(path).num_row_groups == 3
+    assert pq.ParquetFile(path).read_row_group(1).num_rows == 1
+    polars = pytest.importorskip("polars")
+    assert polars.read_parquet(path)["i"].to_list() == table["i"].to_pylist()
+    duckdb = pytest.importorskip("duckdb")
+    query = f"select count(*), count(t), sum(\"m.1.2\") from '{path}'"
+    count, texts, total = duckdb.sql(query).fetchall()[0]
+    assert (count, texts) == (71_001, 71_001 - table["t"].null_count)
+    assert math.isclose(total, np.sum(table["m.1.2"].to_numpy()), rel_tol=1e-6)
+
+
+def test_npy(tmp_path: Path) -> None:
+    path = tmp_path / "a.npy"
+    written(path, [numeric(example(5)), numeric(example(3, 1))])
+    matrix = np.load(path)
+    assert (matrix.shape, matrix.dtype) == ((8, 14), np.float64)
+    assert np.array_equal(matrix[:5, 0], example(5)[2].values, equal_nan=True)
+    assert np.isnan(matrix[3, 1:3]).all()
+    with pytest.raises(GradcliError, match="`id` holds text, which an NPY file of numbers can't"):
+        written(path, [example(5)[:1]])
+    with pytest.raises(GradcliError, match="`i` has integers of more digits"):
+        written(path, [[Column("i", np.array([2**60 + 1]))]])
+
+
+def test_npz(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    blocks = [example(5), example(0), [*example(40, 1)[:4], Column("i", np.arange(40), np.arange(40) == 3), *example(40)[5:]]]
+    written(path, blocks)
+    with np.load(path, allow_pickle=False) as found:
+        assert {name: (found[name].dtype.str, found[name].shape) for name in found} == {
+            "id": ("<U3", (45,)), "t": ("<U4", (45,)), "f": ("<f8", (45,)), "df/dx": ("<f8", (45, 2)), "i": ("<f8", (45,)),
+            "b": ("|b1", (45,)), "z": ("<c16", (45,)), "none": ("<f8", (45,)), "m": ("<f8", (45, 2, 3)), "s": ("<f4", (45,)),
+        }  # fmt: skip
+        assert np.array_equal(found["m"][5:], example(40)[8].values)
+        assert found["id"].tolist()[:3] == ["", "k1", "k2"]
+        assert np.isnan(found["i"][8])
+        assert found["i"][6] == 1
+    assert [name.name for name in tmp_path.iterdir()] == ["a.npz"]
+
+
+@pytest.mark.parametrize("format", [format for format in FORMATS if format != "jsonl"])
+def test_rows_of_different_shapes_need_json_lines(tmp_path: Path, format: str) -> None:
+    ragged = np.empty(2, dtype=object)
+    ragged[:] = [np.zeros(1), np.zeros(2)]
+    with pytest.raises(GradcliError, match="`f` holds arrays of different shapes, which only JSON lines can show"):
+        written(tmp_path / f"a.{format}", [[Column("f", ragged)]])
+    with pytest.raises(GradcliError, match="the columns of this block don't fit"):
+        written(tmp_path / f"a.{format}", [[Column("f", np.zeros((3, k)))] for k in (2, 3)])
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_no_rows(tmp_path: Path, format: str) -> None:
+    path = tmp_path / f"a.{format}"
+    written(path, [fitting(format, example(0))])
+    if format == "jsonl":
+        assert path.read_bytes() == b""
+    elif format != "npy":
+        assert read(path).source.names == tuple(c.name for c in example(0))
+        assert read(path).blocks == []
+    else:
+        assert np.load(path).shape == (0, 14)
+
+
+# ---- round trips ---------------------------------------------------------------------------------------------------
+
+FLOATS = st.integers(0, 30).flatmap(lambda n: arrays(np.float64, n, elements=st.floats(width=64)))
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None)
+@given(values=FLOATS)
+def test_numbers_come_back_to_the_last_bit(tmp_path: Path, format: str, values: Any) -> None:
+    path = tmp_path / f"a.{format}"
+    written(path, [[Column("x", values), Column("v", np.stack([values, -values], axis=1))]])
+    if format == "npy":
+        assert np.array_equal(np.load(path), np.stack([values, values, -values], axis=1), equal_nan=True)
+        return
+    found = read(path, ["x", "v"], rows=7).blocks
+    x = np.concatenate([np.zeros(0), *(block.columns["x"] for block in found)])
+    v = np.concatenate([np.zeros((0, 2)), *(block.columns["v"] for block in found)])
+    assert not any(block.rejected or block.missing for block in found)
+    assert np.array_equal(x, values, equal_nan=True)
+    assert np.array_equal(v[:, 1], -values, equal_nan=True)
+    there = ~np.isnan(values)
+    assert np.array_equal(np.signbit(x)[there], np.signbit(values)[there])
+
+
+@pytest.mark.parametrize("format", ["csv", "tsv", "jsonl", "parquet", "arrow", "npz"])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None)
+@given(texts=st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=5), max_size=20))
+def test_text_comes_back(tmp_path: Path, format: str, texts: list[str]) -> None:
+    path = tmp_path / f"a.{format}"
+    written(path, [[Column("t", np.array([*texts, None], dtype=object)), Column("x", np.arange(len(texts) + 1.0))]])
+    found = [value for block in read(path, [], ["t"], rows=7).blocks for value in block.kept["t"].tolist()]
+    empty = None if format in ("csv", "tsv") else ""  # CSV doesn't tell them apart
+    assert found == [text or empty for text in texts] + ["" if format == "npz" else None]
+
+
+@pytest.mark.parametrize("format", ["csv", "jsonl"])
+def test_a_single_column_without_values_has_rows(tmp_path: Path, format: str) -> None:
+    path = tmp_path / f"a.{format}"
+    written(path, [[Column("x", np.array([1.0, 2.0, 3.0]), np.array([True, False, True]))]])
+    assert read(path, ["x"]).column("x") == [None, 2.0, None]
+
+
+VALUES = (
+    st.binary(max_size=3).map(lambda data: (8, data))
+    | st.integers(-(2**63), 2**63 - 1).map(lambda number: (6, number))
+    | st.sampled_from([(1, None), (2, None)])
+    | st.lists(st.integers(-9, 9), max_size=20).map(lambda numbers: (9, (5, numbers)))
+)
+STRUCTS = st.recursive(
+    VALUES, lambda inner: st.dictionaries(st.integers(1, 40), inner, max_size=4).map(lambda fields: (12, fields)), max_leaves=8
+)
+
+
+@given(STRUCTS)
+def test_footers_are_written_as_they_were_read(field: tuple[int, Any]) -> None:
+    out = bytearray()
+    write_struct({3: field}, out)
+    assert read_struct(bytes(out)) == ({3: field}, len(out))
+
+
+# ---- going on ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None)
+@given(
+    sizes=st.lists(st.integers(0, 40), min_size=1, max_size=6), cuts=st.sets(st.integers(0, 5)), garbage=st.binary(max_size=20)
+)
+def test_a_run_that_was_killed_ends_with_the_same_bytes(
+    tmp_path: Path, format: str, sizes: list[int], cuts: set[int], garbage: bytes
+) -> None:
+    blocks = [fitting(format, example(n, k)) for k, n in enumerate(sizes)]
+    whole = written(tmp_path / f"a.{format}", blocks)
+    assert written(tmp_path / f"b.{format}", blocks, sorted(cuts), garbage) == whole
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_run_that_was_killed_while_it_finished(tmp_path: Path, format: str) -> None:
+    path = tmp_path / f"a.{format}"
+    blocks = [fitting(format, example(n, n)) for n in (20, 30)]
+    whole = written(path, blocks)
+    make = WRITERS[format]
+    writer = make(str(path), None)
+    position = [writer.append(block) for block in blocks][-1]
+    for _ in range(3):
+        writer.finish()
+        assert path.read_bytes() == whole
+        writer = make(str(path), position)
+    writer.close()
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_partial_file_that_has_lost_something(tmp_path: Path, format: str) -> None:
+    path = tmp_path / f"a.{format}"
+    writer = WRITERS[format](str(path), None)
+    position = writer.append(fitting(format, example(20)))
+    writer.close()
+    os.truncate(path, 10)
+    with pytest.raises(GradcliError, match=f"it has 10 bytes, {position} were written"):
+        WRITERS[format](str(path), position)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_full_disk(tmp_path: Path, format: str) -> None:
+    """The error arrives as it is, and what was finished before can be gone on with."""
+    import resource
+    import signal
+
+    path = tmp_path / f"a.{format}"
+    blocks = [fitting(format, example(n, n)) for n in (50, 2000, 10)]
+    whole = written(path, blocks)
+    writer = WRITERS[format](str(path), None)
+    position = writer.append(blocks[0])
+    # A limit on the size of files fails as a full disk does, in the middle of a write.
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 5000, limits[1]))
+    try:
+        with pytest.raises(OSError, match="File too large") as caught:
+            writer.append(blocks[1])
+        assert caught.value.errno
+        writer.close()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, ignored)
+    writer = WRITERS[format](str(path), position)
+    for block in blocks[1:]:
+        writer.append(block)
+    writer.finish()
+    assert path.read_bytes() == whole
+
+
+# ---- standard output -----------------------------------------------------------------------------------------------
+
+TO_STDOUT = """
+import sys
+import numpy as np
+from gradcli.rows.writing import Column, open_stdout
+writer = open_stdout(sys.argv[1])
+try:
+    for k in range(int(sys.argv[2])):
+        writer.append([Column("f", np.arange(3.0) + k), Column("df/dx", np.ones((3, 2)))])
+    writer.finish()
+except BrokenPipeError:
+    sys.stderr.write("closed")
+    sys.stdout = None
+"""
+
+
+@pytest.mark.parametrize("format", STREAMED)
+def test_standard_output(tmp_path: Path, format: str) -> None:
+    command = [sys.executable, "-c", TO_STDOUT, format]
+    done = subprocess.run([*command, "2"], capture_output=True, check=True)
+    path = tmp_path / f"a.{format}"
+    path.write_bytes(done.stdout)
+    found = read(path, ["f", "df/dx"])
+    assert found.column("f") == [0.0, 1.0, 2.0, 1.0, 2.0, 3.0]
+    assert found.column("df/dx") == [[1.0, 1.0]] * 6
+    with subprocess.Popen([*command, "100000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.read(1)
+        process.stdout.close()
+        assert process.stderr.read() == b"closed"
+
+
+def test_formats_that_have_an_end() -> None:
+    with pytest.raises(GradcliError, match="rows can't be written to standard output as `parquet`"):
+        open_stdout("parquet")
+
+
+def test_a_block_of_parquet_has_a_footer_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    writer = WRITERS["parquet"](str(path), None)
+    writer.append(example(5))
+    writer.close()
+    data = path.read_bytes()
+    (length,) = struct.unpack("<I", data[-8:-4])
+    assert read_struct(data[-8 - length : -8])[0][3] == (6, 5)
