@@ -77,6 +77,14 @@ def test_colours_do_not_move_columns() -> None:
     assert re.sub(r"\x1b\[[\d;]*m", "", coloured) == plain
 
 
+def test_labels_of_second_derivatives() -> None:
+    source = "var x = [0.3, 0.2]; var m = [[1.5], [-0.4]]; y = sum(x) * sum(m)**2"
+    text = render_checks("text", [checked("<mixed>", source, order=2)])
+    labels = [line.split()[0] for line in text.splitlines()[2:7]]
+    assert [label.split("[")[0] for label in labels] == ["∂y/∂x", "∂²y/∂x²", "∂y/∂m", "∂²y/∂m²", "∂²y/∂x"]
+    assert re.fullmatch(r"∂²y/∂x\[[01]\]∂m\[[01],0\]", labels[4])
+
+
 # ---- json ------------------------------------------------------------------------------------------------------------
 
 
