@@ -15,7 +15,7 @@ from ...lang import program
 from ..evaluate import verify_inputs
 from ..evaluation import Options
 from ..programs import parse_program, program_source
-from . import against, second
+from . import second
 from .blame import asked_for, blame, wrong_steps
 from .domains import random_points
 from .kinks import kinks
@@ -76,6 +76,8 @@ def check(node: program.Program, inputs: Mapping[str, Any], options: CheckOption
         if options.points:
             _check_points(point, options, found)
         if options.against is not None:
+            from . import against
+
             spans = {finding.output: finding.span for finding in found.findings}
             for finding in against.compare(point, options.against, options):
                 finding.span = spans.get(finding.output)

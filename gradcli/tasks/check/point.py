@@ -23,6 +23,7 @@ from ...engine.values import leaves, read
 from ...lang import program
 from ..evaluate import Answer, prepare
 from ..evaluation import Options
+from .scatter import Scatter
 
 FEW = 4  # elements that are looked at one by one; of more, random directions are
 DIRECTIONS = 2
@@ -128,17 +129,9 @@ class Case:
         self.forms: dict[str, Any] = {}  # those of the gradients, or why there are none
         self.target = point.answer.targets[output]
         self.parts = [read(v) for v in leaves(self.target)]
-        xp = CPU.xp
-        random = xp.random.default_rng(len(self.parts))
         single = len(self.parts) == 1 and not shape_of(primal(self.parts[0]))
-        self.weights = [
-            1.0
-            if single
-            else random.uniform(0.5, 1.5, shape)
-            if (shape := shape_of(primal(p)))
-            else float(random.uniform(0.5, 1.5))
-            for p in self.parts
-        ]
+        scatter = Scatter(len(self.parts))
+        self.weights = [1.0 if single else scatter.sizes(shape_of(primal(part))) for part in self.parts]
 
     @cached_property
     def gradients(self) -> dict[str, Any]:
@@ -177,16 +170,16 @@ class Case:
         value = primal(read(self.point.answer.sources[variable]))
         shape, xp = shape_of(value), CPU.xp
         size = value.size if shape else 1
-        random = xp.random.default_rng([size, stream] if stream else size)
+        scatter = Scatter(size, stream)
         sizes = xp.abs(value)
         largest = float(sizes.max(initial=0.0)) or 1.0
         share = sizes / largest  # what is much smaller than the largest moves less: no step may change its sign
         share = xp.where((share > 0) & (share < TINY_SHARE), share, 1.0)
         directions = []
         for _ in range(DIRECTIONS if size else 0):
-            vector = random.uniform(0.5, 1.5, shape) * random.choice([-1.0, 1.0], shape)
+            vector = scatter.numbers(shape)
             if is_complex(value):
-                vector = vector + 1j * random.uniform(0.5, 1.5, shape) * random.choice([-1.0, 1.0], shape)
+                vector = vector + 1j * scatter.numbers(shape)
             vector = vector * share
             directions.append(Direction(variable, vector if shape else vector.item(), " along a random direction"))
         return directions
