@@ -27,6 +27,7 @@ class FormTrace(KeepingTrace):
 
     __slots__ = ("dependent", "names", "outcomes", "results", "roots", "script", "states_of", "weights")
     keeps_constants = True
+    row_by_row = True
 
     def __init__(self, script: Sequence[bool] = (), names: Collection[str] = ()) -> None:
         self.script, self.names = script, names
