@@ -203,7 +203,7 @@ LIMITS = [
 
 @pytest.mark.parametrize(
     ("returned", "words"),
-    [("1 // 0 if a > 1.5 else a", "division by zero"), ('"a"', "no rows")],
+    [("[a, a] if a > 1.5 else a", "no array together"), ("1 // 0 if a > 1.5 else a", "division by zero"), ('"a"', "no rows")],
 )
 def test_rows_that_fail_are_told_as_ever(returned: str, words: str) -> None:
     with pytest.raises(GradcliError, match=words):

@@ -7,6 +7,7 @@ from typing import Any
 
 from ...diagnostics import Diagnostic, GradcliError, Span
 from ..keeping import KeepingTrace
+from ..lanes import Lanes
 from ..run import Run, Settings
 from ..tape import Leaf, Site, Traced
 
@@ -66,7 +67,7 @@ class FormTrace(KeepingTrace):
     def decide(self, condition: Traced, span: Span) -> bool | None:
         super().decide(condition, span)
         value = condition[0]
-        if not self.depends(condition) or getattr(value, "size", 1) != 1:
+        if not self.depends(condition) or type(value) is Lanes or getattr(value, "size", 1) != 1:
             return None
         outcome = self.script[len(self.outcomes)] if len(self.outcomes) < len(self.script) else bool(value)
         self.outcomes.append((condition, span, outcome))
