@@ -7,15 +7,18 @@ called, the engine when it runs.
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import sys
 from collections.abc import Sequence
 
 INTERRUPTED, CLOSED_PIPE = 130, 141
+FEW_COLLECTIONS = 50_000  # new objects before the collector looks at them
 
 
 def main() -> None:
     """The console script `gradcli`."""
+    gc.set_threshold(FEW_COLLECTIONS)  # imports and trees make many objects, and hardly a cycle
     sys.exit(run(sys.argv[1:]))
 
 

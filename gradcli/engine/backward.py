@@ -222,7 +222,7 @@ class Path(Window):
                     kept.append(number)
             numbers[:] = kept
 
-    def sees_all(self) -> bool:
+    def sees_all(self, wanted: set[int]) -> bool:
         return False
 
     def marks(self, segments: list[Segment], wanted: set[int]) -> tuple[set[int], set[int]]:

@@ -17,11 +17,11 @@ from .apply import apply, elementwise, structural
 from .backends import CPU, shape_of
 from .boxes import Dual, primal
 from .continuation import continued
-from .keeping import KeepingTrace
+from .keeping import KeepingTrace, carries
 from .lanes import Lanes
 from .own_rules import Held, OwnCall, opaque_error
 from .run import Run
-from .tape import STRIDE, Segment, Site, Traced, reachable
+from .tape import STRIDE, Segment, Site, Trace, Traced, reachable
 from .values import List
 from .windows import inputs_of
 
@@ -61,7 +61,20 @@ class ValueTrace(KeepingTrace):
         self.work += 1.0 + getattr(y, "size", 1) / 200
         if site.op.name in COMPARISONS:
             kept = y
-        return super().record(site, inputs, a, b, kept, y)
+        # As KeepingTrace does, which sees to a room and to pauses that most programs don't need.
+        if not self.main.recording or len(self.windows) > 1:
+            return super().record(site, inputs, a, b, kept, y)
+        traced = Trace.record(self, site, inputs, a, b, kept, y)
+        active = self.active
+        for i in inputs:
+            if i[1] in active:
+                if carries(site.op, y):
+                    active.add(traced[1])
+                break
+        return traced
+
+    def witness(self, site: Site, primals: list[Any], options: Mapping[str, Any], y: Any) -> None:
+        """What isn't finite is not asked of this trace."""
 
     def decide(self, condition: Traced, span: Span) -> bool | None:
         if len(self.conditions) < MAX_CONDITIONS:

@@ -25,9 +25,10 @@ from .lanes import Group, Lanes, UnrelatedError
 from .run import Run
 from .tape import Site, primal
 from .transform_arguments import with_arrays
-from .values import Transform, Variable, describe, is_number, leaves, map_structure, read
+from .values import List, Transform, Variable, describe, is_number, leaves, map_structure, read
 
 UNFOLD, FOLD, MERGE = OPS["unfold_rows"], OPS["fold_rows"], OPS["merge_rows"]
+GETITEM, STACK = OPS["getitem"], OPS["stack"]
 
 
 def call_mapped(run: Run, transform: Transform, arguments: list[Any], keywords: dict[str, Any], site: Site) -> Any:
@@ -41,6 +42,10 @@ def call_mapped(run: Run, transform: Transform, arguments: list[Any], keywords: 
     keywords = {name: with_arrays(run, site, value) for name, value in keywords.items()}
     pairs = [*zip(arguments, axes, strict=True), *((value, 0) for value in keywords.values())]
     group = _group(run, transform, pairs, site)
+    if run.trace.row_by_row and group.size:
+        value = _row_by_row(run, transform, group.size, pairs, list(keywords), site)
+        if value is not None:
+            return value
 
     def unfolded(group: Group, values: list[Any]) -> list[Any]:
         return [_rows(run, group, value, axis, site) for value, (_, axis) in zip(values, pairs, strict=True)]
@@ -66,6 +71,55 @@ def call_mapped(run: Run, transform: Transform, arguments: list[Any], keywords: 
         run.group = outside
         take_back(run, divisions)
     return map_structure(lambda v: _stacked(run, transform, group, v, site), value)
+
+
+def _row_by_row(
+    run: Run, transform: Transform, n: int, pairs: list[tuple[Any, int | None]], keywords: list[str], site: Site
+) -> Any:
+    """The same by a call for each row, on a trace that is read as formulas, which have no rows. None where that isn't the
+    same: what is drawn or updated would be for each row, and an error should say whose it is."""
+    divisions = len(run.changes)
+    run.changes.append({})
+    values = []
+    try:
+        for k in range(n):
+            given = [value if axis is None else _row(run, value, axis, k, site) for value, axis in pairs]
+            first = len(given) - len(keywords)
+            named = dict(zip(keywords, given[first:], strict=True))
+            values.append(call_value(run, transform.function, given[:first], named, site))
+        first_one, *others = values
+        if run.changes[-1] or any(_nesting(value) != _nesting(first_one) for value in others):
+            return None
+        rest = [iter(list(leaves(value))) for value in others]
+
+        def stacked(value: Any) -> Any:
+            return apply(run, Site(STACK, site.span), (read(value), *(read(next(parts)) for parts in rest)), {"axis": 0})
+
+        return map_structure(stacked, first_one)
+    except GradcliError as error:
+        if error.diagnostics[0].code.startswith("E4"):
+            raise  # limits are those of the whole run
+        return None
+    finally:
+        take_back(run, divisions)
+
+
+def _nesting(value: Any) -> Any:
+    """How lists and dicts nest in a value."""
+    if type(value) is List:
+        return [_nesting(item) for item in value]
+    return {key: _nesting(item) for key, item in value.items()} if type(value) is dict else None
+
+
+def _row(run: Run, value: Any, axis: int, k: int, site: Site) -> Any:
+    """Row `k` of an argument."""
+
+    def part(value: Any) -> Any:
+        value = read(value)
+        index = (slice(None),) * (axis % len(shape_of(primal(value)))) + (k,)
+        return apply(run, Site(GETITEM, site.span), (value,), {"index": index})
+
+    return map_structure(part, value)
 
 
 def _of_a_row(run: Run, group: Group, call: Callable[[Group], Any], error: GradcliError) -> GradcliError:

@@ -104,7 +104,7 @@ def _are_finite(run: Run, found: dict[int, Any]) -> bool:
 def between(targets: list[Traced], wanted: set[int], window: Window, since: int | None = None, bodies: bool = False) -> Between:
     """The way of a sweep from these targets to what is wanted, in a window."""
     trace = window.trace
-    whole = window.sees_all()
+    whole = window.sees_all(wanted)
     # What is older than all sources may still tell a window that isn't the whole whether it recorded them.
     oldest = since if since is not None else min(wanted) if whole else window.first_number()
     first = targets[0][2]

@@ -92,10 +92,16 @@ class Window:
         """Whether the leaf `number` is watched here."""
         return number in self.watch or (self.automatic and number in self.trace.variables)
 
-    def sees_all(self) -> bool:
-        """Whether everything on the trace is this window's, so that there is nothing to leave out."""
-        whole = len(self.ranges) == 1 and self.ranges[0] == 0
-        return whole and self.automatic and not self.late and self.trace.watched <= self.trace.variables | self.watch
+    def sees_all(self, wanted: set[int]) -> bool:
+        """Whether everything on the trace that depends on what is wanted is this window's, so that there is nothing to leave
+        out."""
+        if not (len(self.ranges) == 1 and self.ranges[0] == 0 and self.automatic) or self.late:
+            return False
+        variables, watch = self.trace.variables, self.watch
+        for n in wanted:
+            if n >= 0 or not (n in variables or n in watch):
+                return self.trace.watched <= variables | watch
+        return True
 
     def marks(self, segments: list[Segment], wanted: set[int]) -> tuple[set[int], set[int]]:
         """What depends, inside this window, on the sources in `wanted`: the sources themselves, where they are this

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from ..diagnostics import render as draw
 from . import Style
-from .checks import METHODS, brief, failures, label, summary
+from .checks import METHODS, brief, failures, label, place_label, summary
 
 if TYPE_CHECKING:
     from ..diagnostics import Span
@@ -52,10 +52,10 @@ def _table(check: Check, style: Style) -> Iterator[str]:
     methods = [m for m in METHODS if any(m in row for row in rows.values())]
     lines = [["", "reverse mode", *(METHODS[m] for m in methods)]]
     verdicts: list[list[str]] = [[]]
-    for (output, variable, order, point), row in rows.items():
+    for (_, variable, _, point), row in rows.items():
         at = f" at point {point}" if point else ""
         first = next((f for f in row.values() if not f.where.startswith(" ")), next(iter(row.values())))
-        name = label(output, variable, order) + (first.where if first.where.startswith(("[", ".")) else "") + at
+        name = place_label(first) + at
         cells = [_cell(row[m]) if m in row else "" for m in methods]
         lines.append([name, brief(first.ours) if variable else "", *cells])
         verdicts.append([row[m].verdict if m in row else "" for m in methods])

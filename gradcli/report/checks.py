@@ -24,12 +24,34 @@ METHODS = {
 
 
 def label(output: str, variable: str, order: int = 1) -> str:
-    """`∂f/∂x`, `∂²f/∂x²`; without a variable the name itself."""
+    """`∂f/∂x`, `∂²f/∂x²`, `∂²f/∂x∂z`; without a variable the name itself."""
     if not variable:
         return output
     if order == 2:
+        first, comma, second = _halves(variable)
+        if comma:
+            return f"∂²{operand(output)}/∂{operand(first)}∂{'(all others)' if second == '*' else operand(second)}"
         return f"∂²{operand(output)}/∂{operand(variable)}²"
     return f"∂{operand(output)}/∂{operand(variable)}"
+
+
+def _halves(pair: str) -> tuple[str, str, str]:
+    """Both names of `x,z` or `x[0,1],z[2]`, and what stands between: nothing where it is one name."""
+    pieces = pair.split(",")
+    for k in range(1, len(pieces)):
+        first, second = ",".join(pieces[:k]), ",".join(pieces[k:])
+        if first.count("[") == first.count("]"):
+            return first, ",", second
+    return pair, "", ""
+
+
+def place_label(finding: Finding) -> str:
+    """The label of a derivative by one element, where it is one that is shown."""
+    if not finding.where or finding.where.startswith(" "):
+        return label(finding.output, finding.variable, finding.order)
+    if finding.where.startswith(("[", ".")):
+        return label(finding.output, finding.variable, finding.order) + finding.where
+    return label(finding.output, finding.where, finding.order)
 
 
 def summary(checks: Sequence[Check]) -> str:
@@ -58,7 +80,7 @@ def found(findings: Sequence[Finding]) -> str:
 
 
 def _at(finding: Finding) -> str:
-    return f" at {finding.where}" if finding.where.startswith("[") else finding.where
+    return f" at {finding.where}" if finding.where and finding.where[0] not in " ." else finding.where
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -102,6 +102,15 @@ FORMS = [
     ("var x = 2.0; y = grad(sin(x) * x, x)", "x*cos(x) + sin(x)"),
     ("fn f(x) = x**3 * sin(x)\nvar x = 2.0; y = grad(grad(f))(x)", "-x**3*sin(x) + 6*x**2*cos(x) + 6*x*sin(x)"),
     ("var x = 2.0; y = jvp(exp(2 * x), x, 1.0)", "2*exp(2*x)"),
+    # rows
+    ("fn f(a) = a**2 + sin(a)\nvar x = [1.0, 2.0]; y = vmap(f)(x)", "[x[0]**2 + sin(x[0]), x[1]**2 + sin(x[1])]"),
+    ("fn f(a, b) = a * sum(b)\nvar x = [1.0, 2.0]; var w = [[1.0, 2.0], [3.0, 4.0]]; y = vmap(f, in_axes = [none, 1])(x[0], w)",
+     "[x[0]*(w[0,0] + w[1,0]), x[0]*(w[0,1] + w[1,1])]"),
+    ("fn f(a, k) = [a, {b: k * a}]\nvar x = [1.0, 2.0]; y = vmap(f)(x, k = [3, 4])[1].b", "[3*x[0], 4*x[1]]"),
+    ("fn f(a) = sum(vmap(grad(fn(b) = b**3))(a))\nvar x = [[1.0, 2.0], [3.0, 4.0]]; y = vmap(f)(x)[1]",
+     "3*x[1,0]**2 + 3*x[1,1]**2"),
+    ("fn f(a) { if a > 1 { return a**2 }; return a }\nvar x = [2.0]; y = vmap(f)(x)[0]",
+     "Piecewise((x[0]**2, x[0] > 1), (x[0], True))"),
     # states
     ("var x = 1.0; x := x + 1.0; y = x**2", "x**2"),
     ("var x = 1.0; a = x**2; x := 3.0; y = a + x", "x + x@0**2"),
@@ -186,9 +195,19 @@ LIMITS = [
     ("var x = 0.5; for k in range(20) { x = 4 * x * (1 - x) }; output x", "E408", 1),
     ("var x = 0.5; y = (2*x)**100000\noutput y", "E408", 1),
     ("var x = [[2.0, 1.0], [1.0, 3.0]]\ny = eigh(x)[0]\noutput y", "E340", 2),
-    ("var w = 2.0; f = fn(x) = w * x\ny = sum(vmap(f)([1.0, 2.0]))\noutput y", "E340", 2),
+    ("var w = 2.0; f = fn(x) = w * x + normal([2])[0]\ny = sum(vmap(f)([1.0, 2.0]))\noutput y", "E340", 2),
+    ("var w = 2.0; fn f(x) { w := w + 1.0; return w * x }\ny = sum(vmap(f)([1.0, 2.0]))\noutput y", "E340", 2),
     ("x = normal(3000)\nvar w = 1.0\ny = sum((x - w)**2)\noutput y", "E408", 3),
 ]
+
+
+@pytest.mark.parametrize(
+    ("returned", "words"),
+    [("[a, a] if a > 1.5 else a", "no array together"), ("1 // 0 if a > 1.5 else a", "division by zero"), ('"a"', "no rows")],
+)
+def test_rows_that_fail_are_told_as_ever(returned: str, words: str) -> None:
+    with pytest.raises(GradcliError, match=words):
+        read(f"var x = [1.0, 2.0]; y = vmap(fn(a) = {returned})(x)\noutput y")
 
 
 @pytest.mark.parametrize(("text", "code", "line"), LIMITS)

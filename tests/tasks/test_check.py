@@ -299,6 +299,66 @@ def test_a_wrong_second_derivative() -> None:
     assert verdicts(found, order=2) == {"complex": "disagree", "differences": "disagree"}
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "var x = 0.7; var z = 1.3; y = sin(x * z) + z**3",
+        "var x = [0.3, 0.2]; var z = [1.5, -0.4]; y = sum(x**2 * z) * norm(z)",
+        "var x = 2.0; var z = [0.1, 0.2, 0.3, 0.4, 0.5]; y = x**2 * prod(z)",
+        "var x = 2.0; var z = 3.0; y = x**2 + z**2",  # a block of zeros
+        "var x = 2e-6; var z = 3e7; y = x**2 * sqrt(z)",  # of very different sizes
+        "var x = [1.0, 2.0]; var z = [3.0, 4.0]; y = x[0] * z[1] - x[1] * z[0]",  # antisymmetric
+    ],
+)
+def test_mixed_second_derivatives(text: str) -> None:
+    found = run(text, order=2, methods=tuple(METHODS))
+    assert verdicts(found, "x,z", order=2) == {"complex": "agree", "differences": "agree", "sympy": "agree"}
+
+
+def test_mixed_second_derivatives_of_complex_variables() -> None:
+    found = run("var x = 1.0 + 2.0j; var z = 0.5 - 1.0j; y = real(x**2 * z)", order=2, methods=tuple(METHODS))
+    assert verdicts(found, "x,z", order=2) == {"complex": "skipped", "differences": "agree", "sympy": "skipped"}
+
+
+@pytest.mark.parametrize("wrong", ["[dy * 2 * x * detach(z), dy * x**2]", "[dy * 2 * x * z, dy * detach(x)**2]"])
+def test_a_wrong_mixed_second_derivative(wrong: str) -> None:
+    """Either of both orders may be the wrong one."""
+    text = f"fn f(x, z) {{ return x**2 * z }} backward (dy) {{ return {wrong} }}\nvar x = 1.5\nvar z = 2.0\ny = f(x, z)"
+    found = run(text, order=2)
+    assert verdicts(found) == verdicts(found, "z") == AGREED
+    assert verdicts(found, order=2) == verdicts(found, "z", order=2) == {"complex": "agree", "differences": "agree"}
+    assert verdicts(found, "x,z", order=2) == {"complex": "disagree", "differences": "disagree"}
+
+
+def test_many_variables_are_mixed_with_all_others() -> None:
+    names = "abcdefgh"
+    text = "; ".join(f"var {name} = 0.{k}" for k, name in enumerate(names, 1))
+    found = run(f"{text}; y = {' * '.join(f'sin({name})' for name in names)}", order=2)
+    mixed = {f.variable: f.verdict for f in found.findings if f.order == 2 and "," in f.variable}
+    assert mixed == {f"{name},{'*' if name < 'g' else 'h'}": "agree" for name in names[:-1]}
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("fn f(x) { return round(x) } backward (dy) { return dy }; var x = 2.2; y = f(x)**2", "on purpose"),
+        ("var x = 1.0 + 2.0j; y = abs(x)", "`sign` of a complex number has no gradient"),
+    ],
+)
+def test_second_derivatives_that_there_are_none_of(text: str, reason: str) -> None:
+    found = run(text, order=2)
+    assert set(verdicts(found, order=2).values()) == {"skipped"}
+    assert any(reason in f.reason for f in found.findings if f.order == 2)
+    assert found.exit_code == 0
+
+
+def test_chaos_is_no_wrong_second_derivative() -> None:
+    """Differences seem to settle at steps far too large, and the complex step doesn't have all its digits."""
+    sample = next(path for path in SAMPLES if path.stem == "logistic_map")
+    found = check_file(str(sample), None, {}, CheckOptions(methods=QUICK, order=2))
+    assert {f.verdict for f in found.findings if f.method != "taylor"} == {"agree"}
+
+
 # ---- programs that fail ----------------------------------------------------------------------------------------------
 
 

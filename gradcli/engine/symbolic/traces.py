@@ -7,6 +7,7 @@ from typing import Any
 
 from ...diagnostics import Diagnostic, GradcliError, Span
 from ..keeping import KeepingTrace
+from ..lanes import Lanes
 from ..run import Run, Settings
 from ..tape import Leaf, Site, Traced
 
@@ -27,6 +28,7 @@ class FormTrace(KeepingTrace):
 
     __slots__ = ("dependent", "names", "outcomes", "results", "roots", "script", "states_of", "weights")
     keeps_constants = True
+    row_by_row = True
 
     def __init__(self, script: Sequence[bool] = (), names: Collection[str] = ()) -> None:
         self.script, self.names = script, names
@@ -65,7 +67,7 @@ class FormTrace(KeepingTrace):
     def decide(self, condition: Traced, span: Span) -> bool | None:
         super().decide(condition, span)
         value = condition[0]
-        if not self.depends(condition) or getattr(value, "size", 1) != 1:
+        if not self.depends(condition) or type(value) is Lanes or getattr(value, "size", 1) != 1:
             return None
         outcome = self.script[len(self.outcomes)] if len(self.outcomes) < len(self.script) else bool(value)
         self.outcomes.append((condition, span, outcome))

@@ -25,6 +25,7 @@ from ...engine.values import List, show
 from ...engine.windows import inputs_of
 from .differences import Samples, extrapolated, one_sided
 from .results import Blame
+from .scatter import Scatter
 
 TINY_STEP = 1e-30
 FLAT = ("round", "floor", "ceil", "trunc", "sign", "floordiv")
@@ -102,7 +103,7 @@ def _test(run: Run, step: Step) -> Doubt | None:
     if op.name == "part" or any(type(v) in (list, Lanes) for v in step.operands):
         return None  # what is a part, or many rows at once
     options = {"index": step.options} if type(step.options) is tuple else step.options
-    random = CPU.xp.random.default_rng(step.number)
+    scatter = Scatter(step.number)
     operands = [_filled(v) for v in step.operands]
     y = compute(run, step, operands)
     if type(y) is Lanes:
@@ -111,15 +112,16 @@ def _test(run: Run, step: Step) -> Doubt | None:
     for k in site.operands:
         if not is_inexact(operands[k]):
             continue
-        tangent = _random_like(random, operands[k])
-        cotangent = [_random_like(random, part) for part in y] if type(y) is list else _random_like(random, y)
+        tangent = _like(scatter, operands[k])
+        cotangent = [_like(scatter, part) for part in y] if type(y) is list else _like(scatter, y)
         ours = _pulled(run, step, operands, options, k, cotangent, tangent)
 
         def moved(h: Any, k: int = k, t: Any = tangent, g: Any = cotangent) -> Any:
             return _weighed(compute(run, step, _moved(operands, k, h * t), real), g)
 
-        theirs, error = _slope(moved, operands[k], real)
-        if _differ(ours, theirs, error) and _is_smooth(moved, operands[k], ours):
+        eps = max(map(_eps, [operands[k], *(y if type(y) is list else [y])]))
+        theirs, error = _slope(moved, operands[k], real, eps)
+        if _differ(ours, theirs, error) and _is_smooth(moved, operands[k], ours, eps):
             return Doubt(step, ours, theirs, k)
     return None
 
@@ -135,14 +137,14 @@ def _moved(operands: list[Any], k: int, by: Any) -> list[Any]:
     return [*operands[:k], operands[k] + by, *operands[k + 1 :]]
 
 
-def _random_like(random: Any, value: Any) -> Any:
+def _like(scatter: Scatter, value: Any) -> Any:
+    """Numbers of the shape and dtype of a value; None for what is no real or complex number."""
     if not is_inexact(value):
         return None
     shape = shape_of(value)
-    numbers = random.uniform(0.5, 1.5, shape) * random.choice([-1.0, 1.0], shape)
-    if (getattr(value, "dtype", None) is not None and value.dtype.kind == "c") or type(value) is complex:
-        numbers = numbers + 1j * random.uniform(0.5, 1.5, shape)
-        return numbers if shape else complex(numbers)
+    numbers = scatter.numbers(shape)
+    if is_complex(value):
+        return numbers + 1j * scatter.sizes(shape)
     return numbers.astype(value.dtype) if shape else type(value)(numbers)
 
 
@@ -174,9 +176,14 @@ def _weighed(y: Any, cotangent: Any) -> Any:
     return product.sum() if shape_of(product) else product
 
 
-def _slope(function: Callable[[Any], Any], at: Any, real: bool) -> tuple[float, float]:
+def _eps(value: Any) -> float:
+    """The rounding error of numbers like these."""
+    return 2.0**-23 if getattr(value, "dtype", None) in ("float32", "complex64") else 2.0**-52
+
+
+def _slope(function: Callable[[Any], Any], at: Any, real: bool, eps: float = 2.0**-52) -> tuple[float, float]:
     """The derivative of a function of the step at 0, and an estimate of its error. `real`: of real numbers, so that the
-    step may be complex."""
+    step may be complex; `eps`: what the function rounds to."""
     if real:
         step = max(TINY_STEP * min(_size(at), 1.0), 1e-306)
         try:
@@ -186,10 +193,10 @@ def _slope(function: Callable[[Any], Any], at: Any, real: bool) -> tuple[float, 
         slope = value.imag / step
         if math.isfinite(slope):
             return slope, 0.0
-    return extrapolated(_samples(function, at))
+    return extrapolated(_samples(function, at, eps))
 
 
-def _samples(function: Callable[[Any], Any], at: Any) -> Samples:
+def _samples(function: Callable[[Any], Any], at: Any, eps: float) -> Samples:
     """A function of the step, on real steps of the size of an operand."""
 
     def beside(h: float) -> float:
@@ -198,7 +205,7 @@ def _samples(function: Callable[[Any], Any], at: Any) -> Samples:
         except GradcliError:
             return math.nan
 
-    return Samples(beside, beside(0.0), 0.05 * _size(at), 2.0**-52)
+    return Samples(beside, beside(0.0), 0.05 * _size(at), eps)
 
 
 def _size(value: Any) -> float:
@@ -207,10 +214,10 @@ def _size(value: Any) -> float:
     return largest if 0 < largest < math.inf else 1.0
 
 
-def _is_smooth(function: Callable[[Any], Any], at: Any, ours: float) -> bool:
+def _is_smooth(function: Callable[[Any], Any], at: Any, ours: float, eps: float) -> bool:
     """Whether the slopes to both sides settle, and are the same, so that there is one for `ours` to be wrong about. They
     aren't at a kink, nor where the function jumps, as eigenvectors do that turn their sign."""
-    left, right = one_sided(_samples(function, at))
+    left, right = one_sided(_samples(function, at, eps))
     scale = max(abs(left.value), abs(right.value), abs(ours))
     return abs(left.value - right.value) <= 1e-3 * scale and max(left.error, right.error) <= 1e-2 * scale
 
@@ -232,10 +239,10 @@ def _test_call(history: History, step: Step) -> Doubt | None:
     in0, in1 = step.segment.records[at + 1 : at + 3]
     numbers = inputs_of(in0, in1)
     inner = History(run, parts, numbers)
-    random = CPU.xp.random.default_rng(step.number)
-    cotangents = [_random_like(random, part.primal if type(part) is Held else part) for part in body]
+    scatter = Scatter(step.number)
+    cotangents = [_like(scatter, part.primal if type(part) is Held else part) for part in body]
     weights = [g for g, part in zip(cotangents, body, strict=True) if type(part) is Held]
-    shifts = {n: _random_like(random, v) for n, v in zip(numbers, step.operands, strict=False)}
+    shifts = {n: _like(scatter, v) for n, v in zip(numbers, step.operands, strict=False)}
     shifts = {n: t for n, t in shifts.items() if t is not None}
 
     def along(h: Any) -> Any:

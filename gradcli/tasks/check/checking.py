@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from itertools import combinations
 from typing import Any
 
 from ...diagnostics import GradcliError
@@ -14,16 +15,18 @@ from ...lang import program
 from ..evaluate import verify_inputs
 from ..evaluation import Options
 from ..programs import parse_program, program_source
-from . import against, second
+from . import second
 from .blame import asked_for, blame, wrong_steps
 from .domains import random_points
 from .kinks import kinks
 from .path import Conditions
-from .point import Case, Point, Program, quiet
+from .point import Case, Direction, Point, Program, quiet
 from .results import AGREE, DISAGREE, INCONCLUSIVE, RULES, SKIPPED, Check, CheckOptions, Finding
+from .second import SecondJudge
 from .verdicts import Judge
 
 FILES_A_PROCESS = 4
+MANY_VARIABLES = 6  # of which there are 15 pairs
 
 
 def check_all(
@@ -73,6 +76,8 @@ def check(node: program.Program, inputs: Mapping[str, Any], options: CheckOption
         if options.points:
             _check_points(point, options, found)
         if options.against is not None:
+            from . import against
+
             spans = {finding.output: finding.span for finding in found.findings}
             for finding in against.compare(point, options.against, options):
                 finding.span = spans.get(finding.output)
@@ -128,37 +133,80 @@ def differentiated(node: program.Program) -> list[tuple[str, str]]:
 
 def _check_case(case: Case, options: CheckOptions, found: Check, number: int) -> None:
     """All findings about one output."""
-    held = _held(case)
+    is_held = _is_held(case)
+    begin = len(found.findings)
     for variable in case.gradients:
-        judges = [Judge(case, direction, options) for direction in case.directions(variable)]
-        settable = type(case.point.answer.sources[variable]) is Variable  # from outside, for another run
-        # The body of a function with a rule of its own needn't be what the rule is of: only the program as a whole tells.
-        if held or not settable or (case.point.is_long and not case.history.own_rules):
-            for judge in judges:
-                judge.use_trace()
+        judges = [_judge(case, direction, options, is_held) for direction in case.directions(variable)]
         rows = [{method: judge.finding(method) for method in options.methods} for judge in judges]
         if any(f.verdict in (DISAGREE, INCONCLUSIVE) for row in rows for f in row.values()):
             _explain(case, judges, rows, found)
         findings = [_worst([row[method] for row in rows]) for method in rows[0]] if rows else []
         _confirm_forward(findings)
         if options.order == 2:
-            findings += _second(case, variable, judges, options, found)
-        span = case.history.steps[-1].site.span if case.history.steps else None
-        for finding in findings:
-            finding.point, finding.span = number, span
+            with quiet():
+                twice = [SecondJudge(judge) for judge in judges]
+            findings += _second(case, (variable,), twice, _inapplicable(findings), options, found)
         found.findings += findings
+    if options.order == 2:
+        for variable, others in _mixed(list(case.gradients)):
+            pairs = case.pairs(variable, others)
+            on_trace = is_held or any(_is_unsettable(case, other) for other in others)
+            with quiet():
+                mixed = [SecondJudge(_judge(case, a, options, on_trace), bs) for a, bs in pairs]
+            apply_not = _inapplicable([f for f in found.findings[begin:] if f.variable in (variable, *others)])
+            found.findings += _second(case, (variable, *others), mixed, apply_not, options, found)
+    span = case.history.steps[-1].site.span if case.history.steps else None
+    for finding in found.findings[begin:]:
+        finding.point, finding.span = number, span
 
 
-def _second(case: Case, variable: str, judges: list[Judge], options: CheckOptions, found: Check) -> list[Finding]:
-    """The findings about the second derivatives by a variable."""
+def _judge(case: Case, direction: Direction, options: CheckOptions, on_trace: bool) -> Judge:
+    """The methods on a direction; `on_trace`: differences are to be taken along the trace."""
+    judge = Judge(case, direction, options)
+    # The body of a function with a rule of its own needn't be what the rule is of: only the program as a whole tells.
+    is_long = case.point.is_long and not case.history.own_rules
+    if on_trace or is_long or _is_unsettable(case, direction.variable):
+        judge.use_trace()
+    return judge
+
+
+def _is_unsettable(case: Case, name: str) -> bool:
+    """Whether a source has no value that could be given from outside, for another run."""
+    return type(case.point.answer.sources[name]) is not Variable
+
+
+def _mixed(variables: list[str]) -> list[tuple[str, list[str]]]:
+    """The mixed second derivatives to look at: by each pair of variables; of many, by each and all those after it together."""
+    if len(variables) <= MANY_VARIABLES:
+        return [(a, [b]) for a, b in combinations(variables, 2)]
+    return [(variable, variables[k:]) for k, variable in enumerate(variables[:-1], 1)]
+
+
+def _inapplicable(findings: list[Finding]) -> dict[str, str]:
+    """The methods that say nothing of a gradient, and so nothing of its derivatives, and why."""
+    return {f.method: f.reason for f in findings if f.order == 1 and f.verdict == SKIPPED}
+
+
+def _second(
+    case: Case, by: Sequence[str], judges: list[SecondJudge], apply_not: dict[str, str], options: CheckOptions, found: Check
+) -> list[Finding]:
+    """The findings about the second derivatives by a variable, or by that and others."""
     methods = [method for method in options.methods if method in second.METHODS]
-    with quiet():
-        judges = [second.SecondJudge(judge) for judge in judges]
+    for judge in judges:
+        judge.apply_not = apply_not
     rows = [{method: judge.finding(method) for method in methods} for judge in judges]
-    if any(f.verdict == DISAGREE for row in rows for f in row.values()) and not found.blamed:
+    if any(f.verdict == DISAGREE for row in rows for f in row.values()):
         with quiet():
-            doubts = second.wrong_derivatives(case, variable)
-        found.blamed += [blame(case.output, doubt) for doubt in doubts[:1]]
+            doubts = second.wrong_derivatives(case, by[0], by[1:])
+        if doubts and not found.blamed:
+            found.blamed.append(blame(case.output, doubts[0]))
+        for judge, row in zip(judges, rows, strict=True):
+            unclear = [method for method, f in row.items() if f.verdict == DISAGREE]
+            if unclear and not doubts and judge.measure_noise():
+                row.update((method, judge.finding(method)) for method in unclear)
+        if case.history.own_rules and not doubts:
+            reason = f"the derivative of the rule of `{case.history.own_rules[0].site.op.name}` isn't the second derivative"
+            _settle(rows, DISAGREE, reason)
     return [_worst([row[method] for row in rows]) for method in methods] if rows else []
 
 
@@ -172,16 +220,12 @@ def _confirm_forward(findings: list[Finding]) -> None:
             finding.reason = "its rules are those of reverse mode, and no other method has confirmed them"
 
 
-def _held(case: Case) -> str:
-    """Why gradients don't see all of what the program does, so that differences are to be taken along the trace; "" if
-    they do."""
+def _is_held(case: Case) -> bool:
+    """Whether gradients don't see all of what the program does, as of states or past `detach`, so that differences are to be
+    taken along the trace."""
     trace = case.point.kept[0].trace
     assert isinstance(trace, ValueTrace)
-    if trace.updated:
-        return "the states of variables"
-    if case.history.cut is not None:
-        return f"`{case.history.cut.op.name}` in line {case.history.cut.span.line}"
-    return ""
+    return bool(trace.updated) or case.history.cut is not None
 
 
 def _explain(case: Case, judges: list[Judge], rows: list[dict[str, Finding]], found: Check) -> None:

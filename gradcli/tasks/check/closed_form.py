@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ...diagnostics import Diagnostic, GradcliError
-from ...engine.backends import shape_of
+from ...engine.backends import is_complex, shape_of
 from ...engine.boxes import primal
 from ...engine.evaluator import execute
 from ...engine.values import leaves, read
@@ -15,6 +15,7 @@ from .point import Case, Direction, Point
 MANY_STEPS = 300  # of a path, whose form would take long to differentiate
 MANY_SYMBOLS = 60
 MAX_NODES = 1_500
+MANY_SECONDS = 50  # second derivatives
 MUCH_WORK = 5_000  # nodes of a form times symbols
 DIGITS = 50
 
@@ -39,25 +40,32 @@ def slope(case: Case, direction: Direction) -> float:
     return total
 
 
-def second(case: Case, direction: Direction) -> float:
-    """The second derivative along a direction."""
+def second(case: Case, first: Direction, lasts: Sequence[Direction]) -> float:
+    """The second derivative along a direction, and then along all of some."""
     from ...engine.symbolic.calculus import derivative, evaluate
 
     forms = _forms(case.point)[0]
-    slopes, symbols, vector = _gradient(case, direction.variable), forms.symbols[direction.variable], direction.vector
-    if direction.variable in forms.earlier:
-        raise SkippedError("the variable has had several states")
+    slopes = _gradient(case, first.variable)
+    for direction in (first, *lasts):
+        if direction.variable in forms.earlier:
+            raise SkippedError(f"`{direction.variable}` has had several states")
+        if is_complex(direction.vector) or is_complex(primal(read(case.point.answer.sources[direction.variable]))):
+            raise SkippedError(f"`{direction.variable}` is complex")
+    rows = _moved(slopes, first.vector)
+    columns = [pair for direction in lasts for pair in _moved(forms.symbols[direction.variable], direction.vector)]
+    if len(rows) * len(columns) > MANY_SECONDS:
+        raise SkippedError(f"{len(rows) * len(columns)} second derivatives of a closed form are too many")
+    terms = (
+        float(evaluate(derivative(slope, symbol), forms.point, DIGITS)) * v * w for slope, v in rows for symbol, w in columns
+    )
+    return sum(terms, 0.0)
+
+
+def _moved(forms: Any, vector: Any) -> list[tuple[Any, float]]:
+    """The forms of the elements that a direction moves, and how far."""
     if not shape_of(vector):
-        return float(evaluate(derivative(slopes, symbols), forms.point, DIGITS)) * float(vector) ** 2
-    moved = [k for k, v in enumerate(vector.flat) if v]
-    if len(moved) > MANY_SYMBOLS // 8:
-        raise SkippedError(f"{len(moved)} elements are too many for second derivatives of a closed form")
-    total = 0.0
-    for i in moved:
-        for j in moved:
-            term = evaluate(derivative(slopes.flat[i], symbols.flat[j]), forms.point, DIGITS)
-            total += float(term) * float(vector.flat[i]) * float(vector.flat[j])
-    return total
+        return [(forms, float(vector))]
+    return [(form, float(v)) for form, v in zip(forms.flat, vector.flat, strict=True) if v]
 
 
 def _gradient(case: Case, variable: str) -> Any:

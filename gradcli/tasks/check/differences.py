@@ -16,6 +16,7 @@ SHRINK = 4.0
 LEVELS = 12
 CLEAR = 50.0  # times the rounding error: what a remainder has to be to be one
 ENOUGH = 1e-10  # a relative error at which no smaller step is tried
+CONVERGED = 1e-3  # a relative error that doesn't come by chance
 RELIABLE = 1e-4  # what a method has to resolve of a derivative to say anything
 
 
@@ -77,11 +78,18 @@ def ridders(
             row.append((row[-1] * factor - older) / (factor - 1))
             factor *= SHRINK**power
             error = max(abs(row[-1] - row[-2]), abs(row[-1] - older)) + rounding
-            if error < best.error:
+            if error < best.error or _belies(row[-1], error, best):
                 best = Estimate(row[-1], error)
         if settled(k, best, rounding):
             break
     return best
+
+
+def _belies(value: float, error: float, best: Estimate) -> bool:
+    """Whether an estimate that has converged shows that the best one so far only seemed to: at steps too large for the function
+    quotients are small, and so are their differences."""
+    converged = error < CONVERGED * abs(value) and best.error > 0.1 * abs(best.value)
+    return converged and abs(value - best.value) > 10 * (error + best.error)
 
 
 def extrapolated(samples: Samples) -> Estimate:
@@ -95,7 +103,23 @@ def curvature(samples: Samples) -> Estimate:
     """The second derivative by second differences."""
     levels = ((k, samples.level(k)) for k in range(LEVELS))
     bends = (((b.up - 2 * samples.value + b.down) / b.step**2, 2 * samples.noise(k) / b.step**2) for k, b in levels)
-    return ridders(bends, 2, lambda k, best, rounding: rounding > 10 * best.error)
+    return ridders(bends, 2, _drowned)
+
+
+def crossed(together: Samples, apart: Samples, ratio: float) -> Estimate:
+    """The mixed second derivative by two variables, from the output where both move `together`, the second one `ratio` times
+    as far, and where it moves the other way."""
+    levels = ((k, together.level(k), apart.level(k)) for k in range(LEVELS))
+    bends = (
+        ((a.up + a.down - b.up - b.down) / (4 * ratio * a.step**2), max(together.noise(k), apart.noise(k)) / (ratio * a.step**2))
+        for k, a, b in levels
+    )
+    return ridders(bends, 2, _drowned)
+
+
+def _drowned(level: int, best: Estimate, rounding: float) -> bool:
+    """Whether smaller steps only have larger rounding errors."""
+    return rounding > 10 * best.error
 
 
 def one_sided(samples: Samples) -> tuple[Estimate, Estimate]:

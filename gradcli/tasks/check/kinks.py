@@ -63,7 +63,7 @@ def _operands(judge: Judge, h: float) -> dict[int, list[Any]]:
     """The operands of every step where the variable has moved by `h`; of those that can be reached."""
     found: dict[int, list[Any]] = {}
     with suppress(GradcliError):  # beyond the edge of a domain: what came before it was seen
-        judge.case.replay(judge.direction, h, watch=lambda step, y, operands: found.update({step.number: operands}))
+        judge.case.replay((judge.direction, h), watch=lambda step, y, operands: found.update({step.number: operands}))
     return found
 
 

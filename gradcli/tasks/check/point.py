@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -23,6 +23,7 @@ from ...engine.values import leaves, read
 from ...lang import program
 from ..evaluate import Answer, prepare
 from ..evaluation import Options
+from .scatter import Scatter
 
 FEW = 4  # elements that are looked at one by one; of more, random directions are
 DIRECTIONS = 2
@@ -128,17 +129,9 @@ class Case:
         self.forms: dict[str, Any] = {}  # those of the gradients, or why there are none
         self.target = point.answer.targets[output]
         self.parts = [read(v) for v in leaves(self.target)]
-        xp = CPU.xp
-        random = xp.random.default_rng(len(self.parts))
         single = len(self.parts) == 1 and not shape_of(primal(self.parts[0]))
-        self.weights = [
-            1.0
-            if single
-            else random.uniform(0.5, 1.5, shape)
-            if (shape := shape_of(primal(p)))
-            else float(random.uniform(0.5, 1.5))
-            for p in self.parts
-        ]
+        scatter = Scatter(len(self.parts))
+        self.weights = [1.0 if single else scatter.sizes(shape_of(primal(part))) for part in self.parts]
 
     @cached_property
     def gradients(self) -> dict[str, Any]:
@@ -170,17 +163,36 @@ class Case:
                     part = "" if len(turns) == 1 else ".re" if turn == 1.0 else ".im"
                     directions.append(Direction(variable, vector, f"[{','.join(map(str, k))}]{part}"))
             return directions
-        random = xp.random.default_rng(value.size)
+        return self._random_directions(variable)
+
+    def _random_directions(self, variable: str, stream: int = 0) -> list[Direction]:
+        """Directions in which all elements move; of variables of one size the same, unless they come from other streams."""
+        value = primal(read(self.point.answer.sources[variable]))
+        shape, xp = shape_of(value), CPU.xp
+        size = value.size if shape else 1
+        scatter = Scatter(size, stream)
         sizes = xp.abs(value)
         largest = float(sizes.max(initial=0.0)) or 1.0
         share = sizes / largest  # what is much smaller than the largest moves less: no step may change its sign
         share = xp.where((share > 0) & (share < TINY_SHARE), share, 1.0)
-        for _ in range(DIRECTIONS if value.size else 0):
-            vector = random.uniform(0.5, 1.5, shape) * random.choice([-1.0, 1.0], shape)
-            if len(turns) == 2:
-                vector = vector + 1j * random.uniform(0.5, 1.5, shape) * random.choice([-1.0, 1.0], shape)
-            directions.append(Direction(variable, vector * share, " along a random direction"))
+        directions = []
+        for _ in range(DIRECTIONS if size else 0):
+            vector = scatter.numbers(shape)
+            if is_complex(value):
+                vector = vector + 1j * scatter.numbers(shape)
+            vector = vector * share
+            directions.append(Direction(variable, vector if shape else vector.item(), " along a random direction"))
         return directions
+
+    def pairs(self, first: str, others: Sequence[str]) -> list[tuple[Direction, list[Direction]]]:
+        """The ways in which a variable and others are moved together: of two each element with each where that is little to
+        do."""
+        if len(others) == 1:
+            found = [(a, [b]) for a in self.directions(first) for b in self.directions(others[0])]
+            if len(found) <= FEW and not any(d.where.startswith(" ") for a, (b,) in found for d in (a, b)):
+                return found
+        moved = zip(*(self._random_directions(other, stream) for stream, other in enumerate(others, 1)), strict=False)
+        return [(a, list(bs)) for a, bs in zip(self._random_directions(first), moved, strict=False)]
 
     def along(self, direction: Direction, gradient: Any = None) -> tuple[float, float]:
         """The derivative along a direction as the gradient has it, and the sum of its terms' sizes."""
@@ -202,11 +214,13 @@ class Case:
 
     # ---- the program again ---------------------------------------------------------------------------------------------
 
-    def rerun(self, direction: Direction, h: float) -> float:
-        """The output where the variable has moved by `h` along the direction: another run of the program."""
+    def rerun(self, *moves: tuple[Direction, float]) -> float:
+        """The output where variables have moved, each by a step along its direction: another run of the program."""
         point = self.point
-        source = point.answer.sources[direction.variable]
-        inputs = {**point.inputs, source.name: source.state + h * direction.vector}
+        inputs = dict(point.inputs)
+        for direction, h in moves:
+            source = point.answer.sources[direction.variable]
+            inputs[source.name] = source.state + h * direction.vector
         run = Run(point.program.options.settings, inputs)
         if point.program.asks_for_nothing:  # nothing needs to be recorded
             perturb(run, lambda name, state: None, traced=False)
@@ -266,12 +280,15 @@ class Case:
         parts = [next(tangents) if type(read(v)) is tuple else None for v in leaves(answer.targets[self.output])]
         return float(sum(CPU.xp.sum(t * w) for t, w in zip(parts, self.weights, strict=True) if t is not None))
 
-    def replay(self, direction: Direction, h: Any, disturb: Any = None, watch: Any = None) -> Any:
-        """The output along that path, where the variable has moved by `h`, which may be complex, along the direction."""
+    def replay(self, *moves: tuple[Direction, Any], disturb: Any = None, watch: Any = None) -> Any:
+        """The output along that path, where variables have moved, each by a step, which may be complex, along its direction."""
         _, answer = self.point.kept
-        number = number_of(answer.sources[direction.variable])
-        assert number is not None
-        values = iter(self.history.values({number: h * direction.vector}, disturb, watch))
+        shifts = {}
+        for direction, h in moves:
+            number = number_of(answer.sources[direction.variable])
+            assert number is not None
+            shifts[number] = h * direction.vector
+        values = iter(self.history.values(shifts, disturb, watch))
         parts = [next(values) if type(read(v)) is tuple else primal(read(v)) for v in leaves(answer.targets[self.output])]
         return self.total(parts)
 

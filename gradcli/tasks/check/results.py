@@ -11,6 +11,7 @@ from ..evaluation import Options
 
 AGREE, DISAGREE, INCONCLUSIVE, SKIPPED = "agree", "disagree", "inconclusive", "skipped"
 RULES = "derivatives in the program"  # the output of findings about what it asks for itself
+OTHERS = "*"  # all further variables together, in a mixed second derivative
 METHODS = {
     "forward": "forward mode, whose rules are those of reverse mode",
     "complex": "the complex step, exact to rounding",
@@ -56,9 +57,10 @@ def methods_of(names: tuple[str, ...]) -> tuple[str, ...]:
 class Finding:
     """One method's answer about one derivative: of an output, by a variable, at a point.
 
+    variable  "" for derivatives that the program asks for; "x,z" in a mixed second derivative, "x,*" in one by all others
     method    a name of METHODS, "against", or "rules": of the operations that the program itself goes back through
     verdict   "agree", "disagree", "inconclusive" or "skipped", for a method that doesn't apply; `reason` says why
-    where     the element or direction that is shown: "" for all of a scalar, "[1]", "along a random direction"
+    where     the element or direction that is shown: "" for all of a scalar, "[1]", "x[0],z[1]", "along a random direction"
     ours      the derivative there, as reverse mode has it
     theirs    as the method has it; for "taylor" the order, for "rules" how many were tested
     error     the method's own estimate of its error

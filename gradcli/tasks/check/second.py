@@ -1,9 +1,11 @@
-"""Second derivatives: reverse over reverse, along a direction, against methods that know nothing of its rules."""
+"""Second derivatives: reverse over reverse, along one direction or two, against methods that know nothing of its rules."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
 
 from ...diagnostics import GradcliError
 from ...engine.backends import CPU, is_complex
@@ -15,94 +17,163 @@ from ...engine.values import leaves, read
 from . import closed_form
 from .blame import Doubt, wrong_steps
 from .closed_form import SkippedError
-from .differences import Estimate, Samples, curvature, extrapolated
-from .point import Case, seed_of
-from .results import Finding
-from .verdicts import FIRST_STEP, Judge, tiny_step
+from .differences import Estimate, Samples, crossed, curvature, extrapolated
+from .point import Case, Direction, quiet, seed_of
+from .results import OTHERS, Finding
+from .verdicts import FIRST_STEP, Judge, reach, tiny_step, wobble
 
 
 class SecondJudge(Judge):
-    """The methods on one second derivative: of an output, twice along one direction."""
+    """The methods on one second derivative: of an output, twice along a variable's direction, or along that and then those of
+    `others`, which move together."""
 
     order = 2
 
-    def __init__(self, first: Judge) -> None:
+    def __init__(self, first: Judge, others: Sequence[Direction] = ()) -> None:
         super().__init__(first.case, first.direction, first.options)
         self.on_trace, self._samples = first.on_trace, first._samples
-        self.ours, self.size = _twice(self.case, self)
+        self.others = list(others)
+        self.other_reach = self.reach
+        if len(others) == 1:
+            self.other_reach = reach(self.case, others[0])
+        elif others:  # each as far as suits it
+            self.others = [d._replace(vector=d.vector * reach(self.case, d)) for d in others]
+            self.other_reach = 1.0
+        self.apply_not: Mapping[str, str] = {}  # methods that say nothing of the gradient, and why
+        self.wobble = 0.0  # of the slopes that the complex step has, from rounding inside, where that was measured
+        self.ways = [0.0]  # the derivative, in both orders
+        self.refusal = ""  # why there is none
+        try:
+            one = [self.direction]
+            found = [_twice(self.case, *way) for way in ((one, self.others), (self.others, one))[: 1 + bool(self.others)]]
+            self.ways, self.size = [g for g, _ in found], max(size for _, size in found)
+        except GradcliError as error:
+            self.refusal = error.diagnostics[0].message
+        self.ours = self.ways[0]
+
+    @property
+    def ratio(self) -> float:
+        """How far the others move where this one moves by 1."""
+        return self.other_reach / self.reach
 
     @property
     def natural(self) -> float:
-        return super().natural / self.reach
+        return super().natural / self.other_reach
 
     def finding(self, method: str) -> Finding:
         found = super().finding(method)
         found.order = 2
+        if self.others:
+            a, b = self.direction, self.others[0]
+            found.variable = f"{a.variable},{b.variable if len(self.others) == 1 else OTHERS}"
+            if len(self.others) > 1 or a.where.startswith(" ") or b.where.startswith(" "):
+                found.where = " along random directions"
+            else:
+                found.where = f"{a.variable}{a.where},{b.variable}{b.where}" if a.where or b.where else ""
         return found
 
     def apply(self, method: str, found: Finding) -> None:
-        _METHODS[method](self, found)
+        if reason := self.refusal or self.apply_not.get(method):
+            raise SkippedError(reason)
+        estimate = _METHODS[method](self)
+        found.ours = self.ours = max(self.ways, key=lambda way: abs(way - estimate.value))
+        scale = max(self.size, abs(estimate.value)) if math.isfinite(estimate.value) else self.size
+        self.compare(found, estimate, scale)
+
+    def measure_noise(self) -> bool:
+        """Asks how far rounding errors inside move the output, and its slopes; whether that is more than last places say."""
+        if self.is_real:
+            with quiet(), suppress(GradcliError, NotAnalyticError):
+                self.wobble = wobble(self)
+        return super().measure_noise() or self.wobble > 0
+
+    @property
+    def is_real(self) -> bool:
+        """Whether the complex step can be taken."""
+        case, sources = self.case, self.case.point.answer.sources
+        numbers = [primal(read(sources[direction.variable])) for direction in (self.direction, *self.others)]
+        is_float64 = case.point.program.options.dtype == "float64"
+        return is_float64 and not any(map(is_complex, numbers)) and case.history.complex is None
+
+    def moves(self, along: Any, beside: float) -> list[tuple[Direction, Any]]:
+        """Where the variable has moved by `along`, and the others, or the same, by `beside`."""
+        if not self.others:
+            return [(self.direction, beside + along)]
+        return [(self.direction, along), *((direction, beside) for direction in self.others)]
+
+    def both(self, sign: float) -> Samples:
+        """The output where all move, the others in their direction or against it."""
+
+        def function(h: float) -> float:
+            moves = self.moves(h, sign * self.ratio * h)
+            try:
+                return float(self.case.replay(*moves)) if self.on_trace else self.case.rerun(*moves)
+            except GradcliError:
+                return math.nan
+
+        samples = Samples(function, self.case.value, self.samples.first, self.case.point.eps)
+        samples.floor = self.samples.floor
+        return samples
 
 
-def _twice(case: Case, judge: Judge) -> tuple[float, float]:
-    """The second derivative as reverse mode over reverse mode has it, and the size of what goes into it."""
-    point, direction = case.point, judge.direction
-    run, source = point.run, point.answer.sources[direction.variable]
+def _twice(case: Case, firsts: Sequence[Direction], lasts: Sequence[Direction]) -> tuple[float, float]:
+    """The derivative along some directions, and then along others or again the same, as reverse mode over reverse mode has it;
+    and the size of what goes into it."""
+    run, sources = case.point.run, case.point.answer.sources
+    lasts = lasts or firsts
     seeds = [(p, seed_of(p, w)) for p, w in zip(case.parts, case.weights, strict=True) if type(p) is tuple]
     with seeing_itself(run) as window:
-        (first,) = gradients(run, seeds, [source], recorded=True, window=window)
-        if type(first) is not tuple:
+        slopes = gradients(run, seeds, [sources[d.variable] for d in firsts], recorded=True, window=window)
+        moved = [(g, seed_of(g, d.vector)) for g, d in zip(slopes, firsts, strict=True) if type(g) is tuple]
+        if not moved:
             return 0.0, 0.0
-        vector = seed_of(first, direction.vector)
-        (second,) = gradients(run, [(first, vector)], [source], recorded=False, window=window)
-    return (0.0, 0.0) if second is None else case.along(direction, second)
+        found = gradients(run, moved, [sources[d.variable] for d in lasts], recorded=False, window=window)
+    terms = [case.along(d, g) for d, g in zip(lasts, found, strict=True) if g is not None]
+    return sum(g for g, _ in terms), sum(size for _, size in terms)
 
 
-def wrong_derivatives(case: Case, variable: str) -> list[Doubt]:
+def wrong_derivatives(case: Case, variable: str, others: Sequence[str] = ()) -> list[Doubt]:
     """The operations of the backward pass whose own rules are wrong."""
     run, answer = case.point.kept
     source = answer.sources[variable]
+    numbers = {answer.sources[other].number for other in others or (variable,)}
     parts = [read(v) for v in leaves(answer.targets[case.output])]
     seeds = [(p, seed_of(p, w)) for p, w in zip(parts, case.weights, strict=True) if type(p) is tuple]
     with seeing_itself(run) as window:
         (first,) = gradients(run, seeds, [source], recorded=True, window=window)
-    return wrong_steps(History(run, [first], [source.number])) if type(first) is tuple else []
+    return wrong_steps(History(run, [first], numbers)) if type(first) is tuple else []
 
 
-def _complex(judge: SecondJudge, found: Finding) -> None:
+def _complex(judge: SecondJudge) -> Estimate:
     """Differences of the complex step, whose values have all their digits."""
-    case, direction = judge.case, judge.direction
-    source = primal(read(case.point.answer.sources[direction.variable]))
-    if case.point.program.options.dtype != "float64" or is_complex(source) or case.history.complex is not None:
+    case = judge.case
+    if not judge.is_real:
         raise SkippedError("the complex step needs real numbers in float64")
-
     step = tiny_step(judge.reach)
 
     def slope(h: float) -> float:
         try:
-            return float(CPU.xp.imag(case.replay(direction, h + step * 1j))) / step
+            return float(CPU.xp.imag(case.replay(*judge.moves(step * 1j, h)))) / step
         except (GradcliError, NotAnalyticError):
             return math.nan
 
-    case.replay(direction, step * 1j)  # says why, where it can't be done
-    samples = Samples(slope, slope(0.0), FIRST_STEP * max(judge.reach, 1e-2), case.point.eps)
-    _compare(judge, found, extrapolated(samples))
+    case.replay(*judge.moves(step * 1j, 0.0))  # says why, where it can't be done
+    samples = Samples(slope, slope(0.0), FIRST_STEP * max(judge.other_reach, 1e-2), case.point.eps)
+    samples.floor = judge.wobble
+    return extrapolated(samples)
 
 
-def _differences(judge: SecondJudge, found: Finding) -> None:
-    _compare(judge, found, curvature(judge.samples))
+def _differences(judge: SecondJudge) -> Estimate:
+    if not judge.others:
+        return curvature(judge.samples)
+    return crossed(judge.both(1.0), judge.both(-1.0), judge.ratio)
 
 
-def _sympy(judge: SecondJudge, found: Finding) -> None:
-    _compare(judge, found, Estimate(closed_form.second(judge.case, judge.direction), 0.0))
+def _sympy(judge: SecondJudge) -> Estimate:
+    return Estimate(closed_form.second(judge.case, judge.direction, judge.others or [judge.direction]), 0.0)
 
 
-def _compare(judge: SecondJudge, found: Finding, estimate: Estimate) -> None:
-    scale = max(judge.size, abs(estimate.value)) if math.isfinite(estimate.value) else judge.size
-    judge.compare(found, estimate, scale)
-
-
-_METHODS: dict[str, Callable[[SecondJudge, Finding], None]] = {
+_METHODS: dict[str, Callable[[SecondJudge], Estimate]] = {
     "complex": _complex,
     "differences": _differences,
     "sympy": _sympy,

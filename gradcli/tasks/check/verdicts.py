@@ -103,10 +103,7 @@ class Judge:
     @property
     def reach(self) -> float:
         """How far a variable can sensibly be moved along the direction: the size of its values, 1 for zeros."""
-        value = primal(read(self.case.point.answer.sources[self.direction.variable]))
-        moved = abs(value)[self.direction.vector != 0] if shape_of(value) else abs(value)
-        largest = float(moved.max()) if shape_of(moved) else float(moved)
-        return largest if largest > 0 and math.isfinite(largest) else 1.0
+        return reach(self.case, self.direction)
 
     @property
     def samples(self) -> Samples:
@@ -119,13 +116,13 @@ class Judge:
 
     def _of_the_program(self, h: float) -> float:
         try:
-            return self.case.rerun(self.direction, h)
+            return self.case.rerun((self.direction, h))
         except GradcliError:
             return math.nan
 
     def _along_the_trace(self, h: float) -> float:
         try:
-            return float(self.case.replay(self.direction, h))
+            return float(self.case.replay((self.direction, h)))
         except GradcliError:
             return math.nan
 
@@ -145,7 +142,7 @@ class Judge:
         """Asks how far rounding errors inside move the output; whether that is more than its last places say."""
         case = self.case
         with quiet():
-            others = [float(case.replay(self.direction, 0.0, rounding(seed))) for seed in range(REPEATS)]
+            others = [float(case.replay((self.direction, 0.0), disturb=rounding(seed))) for seed in range(REPEATS)]
         floor = max(abs(other - case.value) for other in others)
         if not floor > 4 * self.case.point.eps * abs(case.value):
             return False
@@ -155,6 +152,14 @@ class Judge:
     def use_trace(self) -> None:
         """From now on differences are taken along the trace, with what gradients don't flow through as it was."""
         self.on_trace, self._samples = True, None
+
+
+def reach(case: Case, direction: Direction) -> float:
+    """The size of the values that a direction moves, 1 for zeros."""
+    value = primal(read(case.point.answer.sources[direction.variable]))
+    moved = abs(value)[direction.vector != 0] if shape_of(value) else abs(value)
+    largest = float(moved.max()) if shape_of(moved) else float(moved)
+    return largest if largest > 0 and math.isfinite(largest) else 1.0
 
 
 # ---- methods ---------------------------------------------------------------------------------------------------------
@@ -185,7 +190,7 @@ def _complex(judge: Judge, found: Finding) -> None:
     if case.history.complex is not None:
         raise SkippedError(f"the program computes with complex numbers (line {case.history.complex.span.line})")
     step = tiny_step(judge.reach)
-    slope = _imaginary(case.replay(judge.direction, step * 1j)) / step
+    slope = _imaginary(case.replay((judge.direction, step * 1j))) / step
     scale = max(judge.size, abs(slope))
     error = 0.0
     if abs(slope - judge.ours) > judge.floor(scale):
@@ -196,8 +201,9 @@ def _complex(judge: Judge, found: Finding) -> None:
 def wobble(judge: Judge) -> float:
     """How far other rounding errors take the complex step: how well a derivative can be known."""
     step = tiny_step(judge.reach)
-    first = _imaginary(judge.case.replay(judge.direction, step * 1j)) / step
-    others = [_imaginary(judge.case.replay(judge.direction, step * 1j, rounding(seed))) / step for seed in range(REPEATS)]
+    move = judge.direction, step * 1j
+    first = _imaginary(judge.case.replay(move)) / step
+    others = [_imaginary(judge.case.replay(move, disturb=rounding(seed))) / step for seed in range(REPEATS)]
     return max(abs(other - first) for other in others)
 
 
