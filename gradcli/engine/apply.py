@@ -232,6 +232,10 @@ def elementwise(run: Run, site: Site, primals: list[Any], out: Any = None) -> An
 def _elementwise(run: Run, site: Site, primals: list[Any], out: Any = None, shown: list[Any] | None = None) -> Any:
     """`shown` are the operands as messages describe them."""
     op = site.op
+    if out is None and op.integers != "bool" and run.backend is CPU and (alike := _alike(primals)) is not None:
+        y = array_function(CPU, op)(*primals)
+        if type(y) is CPU.xp.ndarray and y.shape == alike and y.dtype.char == "d":
+            return y
     kinds = {type(p) for p in primals}
     if Lanes in kinds:
         return _elementwise_on_lanes(run, site, primals)
@@ -262,6 +266,21 @@ def _elementwise(run: Run, site: Site, primals: list[Any], out: Any = None, show
         y = y.astype(run.settings.dtype)
     lost = shapes and getattr(y, "shape", ()) != shape  # by a formula that chose by a number, and read no array on that side
     return run.backend.xp.full(shape, y) if lost else y
+
+
+def _alike(primals: list[Any]) -> tuple[int, ...] | None:
+    """The shape of operands that are float64 arrays of one shape, and floats, which need nothing verified nor converted; None
+    for any others, and for what is so large that there may be no room for it."""
+    array, found = CPU.xp.ndarray, None
+    for p in primals:
+        if type(p) is array and p.dtype.char == "d":
+            if p.shape != found:
+                if found is not None or p.size >= LARGE or not p.shape:
+                    return None
+                found = p.shape
+        elif type(p) is not float:
+            return None
+    return found
 
 
 def _elementwise_on_lanes(run: Run, site: Site, primals: list[Any]) -> Lanes:

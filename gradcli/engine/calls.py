@@ -330,15 +330,20 @@ def _compile_transform(c: Compiler, node: program.Apply) -> Closure:
     given = [(name, compile_expression(c, value)) for name, value in node.options]
     site, kind = Site(node.op, node.span), node.op.name
     options: dict[str, Any] | None = None
+    last: Transform | None = None  # of a function that captures nothing, and so keeps nothing alive
 
     def call(frame: list[Any]) -> Transform:
-        nonlocal options
+        nonlocal options, last
         if options is None:
             base = {p.name: p.default for p in node.op.signature.options}
             options = builtins.transform_options(frame[0], site, base | {name: value(frame) for name, value in given})
         value = function(frame)
+        if last is not None and last.function is value:
+            return last
         if type(value) is Function:
-            return Transform(kind, value, **options)
+            made = Transform(kind, value, **options)
+            last = made if value.captures_nothing() else None
+            return made
         return builtins.transform(frame[0], site, value, options)
 
     return call

@@ -100,9 +100,8 @@ class _Question:
         self.run, self.target = run, target
         self.site = site
         way = segments, marked, self.ends = between([target], set(by), window, since)
-        self.records = path(segments, marked, {target[1]})
-        inputs = {target[1]}.union(*[record.inputs for record in self.records])
-        self.sources = {n: source for n, source in by.items() if n in inputs and (marked is None or n in marked)}
+        self.records, needed = path(segments, marked, {target[1]})
+        self.sources = {n: source for n, source in by.items() if n in needed and (marked is None or n in marked)}
         self.likes = {n: primal(read(source)) for n, source in self.sources.items()}
         self.shape, self.shapes = shape_of(primal(target)), {n: shape_of(like) for n, like in self.likes.items()}
         self.groups = groups_of(self.records)

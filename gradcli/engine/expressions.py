@@ -14,6 +14,7 @@ from ..lang import program
 from . import builtins, calls, indexing, modules, scalar_closures
 from .apply import apply
 from .boxes import Dual, up_to
+from .branches import by_path, has_branches
 from .by_rows import agreed, joint
 from .compiler import Closure, Compiler
 from .divergence import MERGE, choose
@@ -137,7 +138,9 @@ def _call(c: Compiler, node: program.Call) -> Closure:
     if found is not None:
         return fuse(found, cold, apply)
     several = plan_list(c, node)
-    return cold if several is None else fuse_list(several, cold, apply)
+    if several is not None:
+        return fuse_list(several, cold, apply)
+    return by_path(node, c.functions, cold) if has_branches(c, node) else cold
 
 
 def _operation(c: Compiler, node: program.Apply) -> Closure:

@@ -29,8 +29,17 @@ class FormulaSource:
         self.lines: list[str] = []
         self.conditions = 0
         self.names: dict[str, Any] = {"inf": float("inf"), "nan": float("nan")}
+        self._before = 0  # lines of what this is inside of
         self._text: dict[int, str] = {}
         self._nodes: dict[tuple[Any, ...], Formula] = {}  # one for each that is written in the same way
+
+    def inside(self) -> FormulaSource:
+        """Lines that run on one side of a branch only, after those that there are, and with the same names."""
+        inner = FormulaSource(self.arrays)
+        inner.fast, inner.strict, inner.infix, inner.names = self.fast, self.strict, self.infix, self.names
+        inner._before = self._before + len(self.lines)
+        inner._text, inner._nodes = self._text.copy(), self._nodes.copy()
+        return inner
 
     def value(self, formula: Formula) -> str:
         """The expression that computes `formula`; nodes used more than once get a local name."""
@@ -51,7 +60,7 @@ class FormulaSource:
                 continue
             text = self._node(node)
             if node.arguments and uses.get(id(node), 0) > 1:
-                name = f"t{len(self.lines)}"
+                name = f"t{self._before + len(self.lines)}"
                 self.lines.append(f"{name} = {text}")
                 text = name
             self._text[id(node)] = text

@@ -5,10 +5,11 @@ Its source has invented names only; operands come from frames, numbers of the pr
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ..diagnostics import Span
+from ..ops import OPS
 from ..ops.formula import Formula
 from ..ops.op import Op
 from .apply import apply
@@ -32,6 +33,10 @@ class Leaf(NamedTuple):
     kind: str
     value: Any
 
+    def of(self, frame: list[Any]) -> Any:
+        """Its value, which only a slot or cell has by itself."""
+        return frame[self.value] if self.kind == "slot" else frame[self.value][0]
+
 
 class Operation(NamedTuple):
     """An operation of the expression; an operand is ("leaf" | "op" | "number", index or value)."""
@@ -47,23 +52,48 @@ class Plan(NamedTuple):
     leaves: list[Leaf]
 
 
+class Choice(NamedTuple):
+    """Which of several paths is taken, told by their index or by a choice further on: by a condition on numbers."""
+
+    condition: Formula
+    then: Choice | int
+    otherwise: Choice | int
+
+
 def write(plan: Plan, kinds: tuple[str, ...]) -> Callable[..., Any] | None:
     """The function, `(frame, *values of the closures among the leaves) -> value or MISS`, for leaves of these kinds (as
     `fusion._kind` has them); None where an int result would need `apply`, or kinds don't go together."""
     if "boxed" in kinds or {"dual", "traced"} <= set(kinds):
         kinds = tuple([kind if kind in ("float", "int") else "boxed" for kind in kinds])
     writer = _Writer(plan.leaves, kinds)
-    results: list[_Value] = []
-    for j, op in enumerate(plan.ops):
-        operands = [
-            writer.number(value) if kind == "number" else (writer.values if kind == "leaf" else results)[value]
-            for kind, value in op.operands
-        ]
-        result = writer.compute(j, op.site.op, operands)
-        if result is None:
-            return None
-        results.append(result)
-    return writer.function(plan.ops[-1].site.span, results[-1])
+    results = writer.results(plan.ops)
+    return None if results is None else writer.function(plan.ops[-1].site.span, results[-1])
+
+
+def write_choice(
+    plan: Plan, operands: Sequence[tuple[str, Any]], choice: Choice | int, kinds: tuple[str, ...]
+) -> Callable[[list[Any]], Any] | None:
+    """The function that chooses, `frame -> index or MISS`, by what the plan computes, on plain floats; as `write`."""
+    writer = _Writer(plan.leaves, kinds, plain=True)
+    results = writer.results(plan.ops)
+    if results is None:
+        return None
+    given = [writer.operand(ref, results) for ref in operands]
+    if any(operand.kind == "int" for operand in given):
+        return None
+    source = FormulaSource(arrays=False)
+    lines = [f"x{k} = {operand.text}" for k, operand in enumerate(given)] + _chosen(source, choice)
+    writer.names.update(source.found(lambda name: scalar_function(OPS[name])))
+    return writer.compiled(["try:", "    pass", *[f"    {line}" for line in writer.inactive], f"{REFUSED}: return MISS", *lines])
+
+
+def _chosen(source: FormulaSource, choice: Choice | int) -> list[str]:
+    """The lines that return the index of what is chosen."""
+    if isinstance(choice, int):
+        return [f"return {choice}"]
+    condition, begun = source.value(choice.condition), source.lines
+    then, otherwise = (_chosen(source.inside(), side) for side in (choice.then, choice.otherwise))
+    return [*begun, f"if {condition}:", *[f"    {line}" for line in then], *otherwise]
 
 
 class _Value(NamedTuple):
@@ -76,12 +106,12 @@ class _Value(NamedTuple):
 
 
 class _Writer:
-    """Collects the source, operation by operation."""
+    """Collects the source, operation by operation. `plain`: of what the leaves are without their boxes."""
 
-    def __init__(self, leaves: list[Leaf], kinds: tuple[str, ...]) -> None:
+    def __init__(self, leaves: list[Leaf], kinds: tuple[str, ...], plain: bool = False) -> None:
         self.names: dict[str, Any] = {"Variable": Variable, "Dual": Dual, "apply": apply, "primal": primal, "MISS": MISS}
         self.names.update(INT_MIN=INT_MIN, INT_MAX=INT_MAX)
-        self.kinds = kinds
+        self.kinds, self.plain = kinds, plain
         self.read = False  # whether a reading of a call is part of it
         self.head: list[str] = []  # what brings the leaves into locals
         self.inactive: list[str] = []  # what computes the operations on what isn't boxed
@@ -96,6 +126,9 @@ class _Writer:
             self.values.append(self._leaf(f"v{k}_", k, kind))
 
     def _leaf(self, name: str, k: int, kind: str) -> _Value:
+        if self.plain and kind not in ("float", "int"):
+            self.head += [f"p{k}_ = primal({name})", f"if type(p{k}_) is not float: return MISS"]
+            return _Value(f"p{k}_", "float")
         if kind in ("float", "int"):
             self.head.append(f"if type({name}) is not {kind}: return MISS")
             return _Value(name, kind)
@@ -119,7 +152,20 @@ class _Writer:
             self.operands.append(operand)
         return self._formulas[operand.primal]
 
-    def number(self, value: Any) -> _Value:
+    def results(self, ops: list[Operation]) -> list[_Value] | None:
+        """Of the operations one after the other; None where one can't be computed here."""
+        results: list[_Value] = []
+        for j, op in enumerate(ops):
+            result = self.compute(j, op.site.op, [self.operand(ref, results) for ref in op.operands])
+            if result is None:
+                return None
+            results.append(result)
+        return results
+
+    def operand(self, ref: tuple[str, Any], results: list[_Value]) -> _Value:
+        kind, value = ref
+        if kind != "number":
+            return (self.values if kind == "leaf" else results)[int(value)]
         name = f"c{len(self.names)}_"
         self.names[name] = value
         return _Value(name, type(value).__name__)
@@ -162,7 +208,7 @@ class _Writer:
         return self._operand(Operand(value.text))
 
     def function(self, span: Span, result: _Value) -> Callable[..., Any]:
-        lines = list(self.head)
+        lines: list[str] = []
         result = self._without_unread(result, lines)
         if result.formula is None:
             lines += ["try:", *[f"    {line}" for line in self.inactive], f"{REFUSED}: return MISS", f"return {result.text}"]
@@ -184,8 +230,11 @@ class _Writer:
                 active_site = self.names["active"] = site.on(active)
                 active_site.scalar = True
                 lines += call_lines(self.names, op, self.operands, "return MISS", "return MISS", self.inactive)
+        return self.compiled(lines)
+
+    def compiled(self, lines: list[str]) -> Callable[..., Any]:
         parameters = ", ".join(["frame", *self.given])
-        source = f"def hot({parameters}):\n" + "".join(f"    {line}\n" for line in lines)
+        source = f"def hot({parameters}):\n" + "".join(f"    {line}\n" for line in (*self.head, *lines))
         exec(compile(source, "<fused expression>", "exec"), self.names)
         hot: Callable[..., Any] = self.names["hot"]
         return hot
@@ -217,6 +266,9 @@ class _Writer:
         source.lines.append(f"y = {value}")
         tangent = source.value(tangent_formula(formula, n, duals))
         self.names.update(source.found(fast_by_name))
+        if not duals:  # of the function it was read of, nothing that moves is left
+            lines = [*self.inactive, *source.lines]
+            return ["try:", *[f"    {line}" for line in lines], f"{REFUSED}: return MISS", "return y if y - y == 0.0 else MISS"]
         first, *others = [self.operands[k].origin for k in duals]
         return [
             f"level = {first}.level",

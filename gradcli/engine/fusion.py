@@ -20,7 +20,8 @@ from .compiler import Closure, Compiler
 from .fused_rows import FusedRows
 from .fused_source import MISS, Leaf, Operation, Plan, write
 from .inlining import Known, expression_of, inlined
-from .readings import READ, NotPlainError, is_operation, is_readable, read_call
+from .read_derivatives import NotPlainError
+from .readings import READ, is_operation, is_readable, read_call
 from .tape import Site
 from .values import FRAME_HEAD, List, Variable
 
@@ -38,13 +39,13 @@ def plan(c: Compiler, node: program.Expression, compile_value: Callable[[program
     if inlines:
         with suppress(NotPlainError):
             found = Plan([], [])
-            _collect(node, found, None, c.functions, None, 0)
+            collect(node, found, None, c.functions, None, 0)
             worth = len(found.ops) > 1 or [op.site.op.name for op in found.ops] == [READ]
             return found if worth and found.leaves else None
     if not is_operation(node):
         return None
     found = Plan([], [])
-    _collect(node, found, compile_value, {}, None, 0)
+    collect(node, found, compile_value, {}, None, 0)
     return found if len(found.ops) > 1 and found.leaves else None
 
 
@@ -58,7 +59,7 @@ def plan_list(c: Compiler, node: program.Call) -> list[Plan] | None:
         leaves: list[Leaf] = []
         plans = [Plan([], leaves) for _ in reading.formulas]
         for found, op in zip(plans, reading.ops(), strict=True):
-            refs = tuple([_collect(operand, found, None, c.functions, None, 1) for operand in reading.operands])
+            refs = tuple([collect(operand, found, None, c.functions, None, 1) for operand in reading.operands])
             found.ops.append(Operation(Site(op, node.span), refs))
         return plans if reading.listed and leaves else None
     return None
@@ -102,7 +103,7 @@ def _fuse(
 
     def choose(values: list[Any]) -> None:
         nonlocal hot, count
-        kinds = tuple(map(_kind, values))
+        kinds = kinds_of(values)
         if "" in kinds:
             count = 0  # arrays: no need to look each time
         if kinds not in variants and len(variants) < MAX_VARIANTS:
@@ -116,12 +117,12 @@ def _fuse(
             if y is not MISS:
                 return y
         if frame[0].group is not None:
-            values = [frame[leaf.value] if leaf.kind == "slot" else frame[leaf.value][0] for leaf in leaves]
+            values = [leaf.of(frame) for leaf in leaves]
             site = rows.site(frame[0], values)
             return cold(frame) if site is None else single(frame[0], site, tuple(values))
         count += 1
         if count >= HOT:
-            choose([frame[leaf.value] if leaf.kind == "slot" else frame[leaf.value][0] for leaf in leaves])
+            choose([leaf.of(frame) for leaf in leaves])
         return cold(frame)
 
     def expression_with_parts(frame: list[Any]) -> Any:
@@ -137,10 +138,7 @@ def _fuse(
             if y is not MISS:
                 return y
         rest = iter(given)
-        values = [
-            frame[leaf.value] if leaf.kind == "slot" else frame[leaf.value][0] if leaf.kind == "cell" else next(rest)
-            for leaf in leaves
-        ]
+        values = [next(rest) if leaf.kind == "closure" else leaf.of(frame) for leaf in leaves]
         if grouped:
             site = rows.site(frame[0], values)
             if site is not None:
@@ -160,7 +158,7 @@ def _one_by_one(run: Any, ops: list[Operation], leaves: list[Any], single: Calla
     return results[-1]
 
 
-def _collect(
+def collect(
     node: program.Expression,
     found: Plan,
     compile_value: Callable[[program.Expression], Closure] | None,
@@ -179,7 +177,7 @@ def _collect(
     if is_operation(node) and room:
         assert isinstance(node, program.Apply)
         operands = [
-            _collect(operand, found, compile_value, functions, arguments, depth + 1)
+            collect(operand, found, compile_value, functions, arguments, depth + 1)
             for operand in node.operands
             if operand is not None
         ]
@@ -201,17 +199,22 @@ def _collect(
     if function is not None and (value := expression_of(function)) is not None:
         before = len(found.ops), len(found.leaves)
         with suppress(NotPlainError):
-            given = [_collect(a.value, found, compile_value, functions, arguments, depth + 1) for a in node.arguments]
+            given = [collect(a.value, found, compile_value, functions, arguments, depth + 1) for a in node.arguments]
             inner = {p.slot.index: ref for p, ref in zip(function.parameters, given, strict=True)}
-            return _collect(value, found, compile_value, functions, inner, depth + 1)
+            return collect(value, found, compile_value, functions, inner, depth + 1)
         del found.ops[before[0] :], found.leaves[before[1] :]
     reading = read_call(node, functions)
     if reading.listed:
         raise NotPlainError
     (op,) = reading.ops()
-    refs = tuple([_collect(operand, found, compile_value, functions, arguments, depth + 1) for operand in reading.operands])
+    refs = tuple([collect(operand, found, compile_value, functions, arguments, depth + 1) for operand in reading.operands])
     found.ops.append(Operation(Site(op, node.span), refs))
     return "op", len(found.ops) - 1
+
+
+def kinds_of(values: list[Any]) -> tuple[str, ...]:
+    """The kinds of leaves, as functions are written for."""
+    return tuple(map(_kind, values))
 
 
 def _kind(value: Any) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 from ..ops import OPS
 from .backends import is_inexact, is_scalar
 from .boxes import Dual, level_of, lowered, primal
-from .calls import call_value
+from .calls import call_function, call_value
 from .compressed import Sparse, batch_rows, blocks
 from .derivatives import merged, ones_like
 from .keeping import KeepingTrace
@@ -71,6 +71,8 @@ class Recording:
         given = arguments.copy()
         for k in wrt:
             argument = arguments[k]
+            if type(argument) is Variable:
+                argument = argument.box
             if type(argument) is float and not run.asks:
                 number = -next(leaf_numbers)
                 given[k] = fresh = argument, number, begin
@@ -81,7 +83,8 @@ class Recording:
             else:
                 given[k] = self._fresh(site, argument)
         try:
-            self.value = call_value(run, function, given, keywords, site)
+            call = call_function if type(function) is Function else call_value
+            self.value = call(run, function, given, keywords, site)
         finally:
             run.trace, run.level = outside
             if paused is not None:
@@ -225,6 +228,8 @@ class Recording:
         """Whether the history of the value goes back beyond the call, to a record or to a leaf; told by its segments."""
         value, since = self.value, self.since
         if type(value) is tuple and value[2] is self.begin:
+            if not self.begin.earlier:
+                return False
             segments = [self.begin]
         else:
             level = self.trace.level
@@ -259,13 +264,14 @@ def _numbers_seen(function: Any, arguments: list[Any], wrt: list[int]) -> set[in
             numbers.add(value.number)
         elif type(value) is tuple:
             numbers.add(value[1])
-        elif not (is_scalar(value) or hasattr(value, "dtype") or value is UNSET or _captures_nothing(value)):
+        elif not (
+            is_scalar(value)
+            or hasattr(value, "dtype")
+            or value is UNSET
+            or (type(value) is Function and value.captures_nothing())
+        ):
             return None
     return numbers
-
-
-def _captures_nothing(value: Any) -> bool:
-    return type(value) is Function and not value.cells and all([default is UNSET for default in value.defaults])  # noqa: C419
 
 
 def perturb(run: Run, direction: Callable[[str, Any], Any], traced: bool) -> None:

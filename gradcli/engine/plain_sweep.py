@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NoReturn
 
 from ..ops import OPS
@@ -54,14 +54,15 @@ class Sweep(LaneSweep):
         self.site: Site  # of the record being passed
         self.segment: Segment  # which holds it
 
-    def blocks(self, segment: Segment) -> Iterator[tuple[int, Iterator[Any]]]:
+    def blocks(self, segment: Segment) -> Iterable[tuple[int, Iterator[Any]]]:
         """A segment's records from the last that may matter backwards, in blocks, up to the first block beyond which
         nothing waits: the number after a block's last record, and its flat entries in reverse."""
-        end = len(segment)
-        if end <= BLOCK:  # nothing is saved by looking
-            if end:
-                yield segment.first + end, reversed(segment.records)
-            return
+        end = len(segment.records) // STRIDE
+        if end > BLOCK:
+            return self._blocks(segment, end)
+        return ((segment.first + end, reversed(segment.records)),)  # nothing is saved by looking
+
+    def _blocks(self, segment: Segment, end: int) -> Iterator[tuple[int, Iterator[Any]]]:
         newest = max((n for n in self.cotangents if n >= segment.first), default=-1)
         end = min(newest - segment.first + 1, end)
         size = BLOCK // 8
@@ -84,7 +85,7 @@ class Sweep(LaneSweep):
         cotangents, wanted, owned, marked = self.cotangents, self.wanted, self.owned, self.marked
         self.segment = segment
         pop = cotangents.pop
-        inner = any(w >= segment.first for w in wanted)
+        inner = bool(wanted) and max(wanted) >= segment.first
         elements, repairs = self.run.backend is CPU, self.repairs
         floats = False
         for number, flat in self.blocks(segment):

@@ -51,8 +51,9 @@ def groups_of(records: list[Record]) -> set[Group]:
     return found
 
 
-def path(segments: list[Segment], marked: set[int] | None, targets: set[int]) -> list[Record]:
-    """The records that the targets depend on, and that depend on a source (`marked`; None: all do), in execution order."""
+def path(segments: list[Segment], marked: set[int] | None, targets: set[int]) -> tuple[list[Record], set[int]]:
+    """The records that the targets depend on, and that depend on a source (`marked`; None: all do), in execution order; and
+    the numbers of the targets and of all that these records read."""
     needed = set(targets)
     found: list[Record] = []
     for segment in segments:
@@ -71,7 +72,7 @@ def path(segments: list[Segment], marked: set[int] | None, targets: set[int]) ->
                 else:
                     needed.update(record.inputs)
     found.reverse()
-    return found
+    return found, needed
 
 
 def _unboxed(value: Any) -> Any:

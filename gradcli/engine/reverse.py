@@ -86,11 +86,10 @@ def sweep_segment(
 ) -> dict[int, Any]:
     """The same for a float of the segment that a recording began, where nothing that is older depends on the sources."""
     marked = None if not segment.earlier else dependents([segment], wanted, {target[1]})
-    seeds: list[tuple[Traced, Any]] = [(target, cotangent)]
     pass_ = (RecordedSweep if recorded else Sweep)(run, wanted, marked, set())
-    found = _pass([segment], seeds, pass_)
+    found = _pass([segment], [(target, cotangent)], pass_)
     if pass_.risks and not _are_finite(run, found):
-        found = _pass([segment], seeds, Sweep(run, wanted, marked, set(), repairs=True))
+        found = _pass([segment], [(target, cotangent)], Sweep(run, wanted, marked, set(), repairs=True))
     return found
 
 

@@ -2,7 +2,8 @@
 
 Index sets go forward through the records. An elementwise operation unites those of its operands. Where a linear one only
 moves elements, it is made to move their numbers: what it gives then tells where each came from. Where it adds them up, its
-transpose is made to. Of what works along an axis each element depends on its line. Anything else depends on everything.
+transpose is made to. Of what works along an axis each element depends on its line, of a product of matrices or a convolution
+on lines and windows of each operand (`reach.py`). Anything else depends on everything.
 Nothing is read from the values that were computed; only indices count, which say what is moved.
 """
 
@@ -19,6 +20,7 @@ from .by_rows import varies
 from .lanes import Lanes
 from .own_rules import OwnCall
 from .patterns import FULL, NOTHING, Pattern, as_rows, empty, full, gathered, identity, of_sets, product, united
+from .reach import lines, reach, united_lines
 from .records import Record
 from .rules import array_language
 from .tape import Blank
@@ -116,6 +118,7 @@ class Propagation:
                 self._moved(record, inputs, shapes)
                 or self._added_up(record, inputs, shapes)
                 or self._along(record, inputs, shapes)
+                or self._multiplied(record, inputs, shapes)
             )
         parts = found or self._mixed(inputs, shapes)
         parts = [_settled(part, shape) for part, shape in zip(parts, shapes, strict=True)]
@@ -221,6 +224,32 @@ class Propagation:
         of_operand = xp.broadcast_to(numbers.reshape(lines), inner).ravel()
         found = self._product(of_operand, xp.arange(count(inner)), len(numbers), pattern)
         return [found if found is FULL else self._limited(found, results)]
+
+    def _multiplied(self, record: Record, inputs: list[tuple[int, Any, Any]], shapes: list[tuple[int, ...]]) -> list[Any] | None:
+        """The pattern of what multiplies elements and adds the products up, or None."""
+        op, xp = record.site.op, CPU.xp
+        if not op.multilinear or len(shapes) != 1 or not inputs:
+            return None
+        n, parts = count(shapes[0]), []
+        for k, operand, pattern in inputs:
+            operands: list[Any] = [_stand_in(op, j, v) for j, v in enumerate(record.operands)]
+
+            def call(v: Any, k: int = k, operands: list[Any] = operands) -> Any:
+                return _call(op, [*operands[:k], v[()], *operands[k + 1 :]], record.options)[0].ravel()
+
+            windows = reach(call, shape_of(operand))
+            if windows is None:
+                return None
+            line, lengths = lines(shape_of(operand), windows)
+            some = [window for window in windows if window is not None]
+            found = pattern
+            if len(some) < len(windows):
+                found = self._product(line, xp.arange(len(line)), count(tuple(lengths)), pattern)
+            if found is not FULL:
+                whole = self._limited(found, xp.zeros(n, int)) if not some else None
+                found = whole or united_lines(some, lengths, found, ROOM, self._product)
+            parts.append(found)
+        return [united(parts, self.width)]
 
     def _running(self, pattern: Any, shape: tuple[int, ...], axis: int) -> Any:
         """The pattern of running sums: each element depends on those up to it."""

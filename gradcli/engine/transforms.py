@@ -74,7 +74,6 @@ def _first(
     run: Run, transform: Transform, arguments: list[Any], keywords: dict[str, Any], vector: Any, site: Site
 ) -> tuple[Any, Any]:
     """The value, and the gradient of the sum of its elements; with a `vector`, of what that weighs."""
-    structure = Structure(transform, arguments)
     recording = Recording(run, transform.function, arguments, keywords, transform.positions, site)
     value = recording.value
     if type(value) is tuple and type(value[0]) is float and (vector is None or type(vector) is float):
@@ -85,6 +84,11 @@ def _first(
         found = recording.pull(seeds_for(run, traced, value, vector, site, "vector", "value"))
         value = map_structure(lambda v: recording.outside(read(v)), value)
     recording.finish()
+    if (
+        found and type(found[0]) is float and transform.wrt == 0 and type(read(arguments[0])) is float
+    ):  # the common case, made short
+        return value, found[0]
+    structure = Structure(transform, arguments)
     for k, g in enumerate(found):
         if g is None:
             found[k] = _gradient(run, value, structure.numbers[k], None, site)

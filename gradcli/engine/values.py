@@ -140,6 +140,9 @@ class Function:
     def name(self) -> str:
         return self.code.name
 
+    def captures_nothing(self) -> bool:
+        return not self.cells and all([default is UNSET for default in self.defaults])  # noqa: C419
+
 
 class Transform:
     """A derivative of a function, as a function: `grad(f)`; or `vmap(f)`. `kind` is the builtin's name, `wrt` an int or a list

@@ -14,6 +14,21 @@ from gradcli.engine.tape import STRIDE, reachable
 from .programs import evaluate, executed
 
 NEVER = 10**9
+B = "fn b(x) { y = x*x + sin(x); if y < 0.0 { return y }; return y*x }\n"
+C = """fn c(x, y) {
+    if 0.0 < x <= 1.0 and not y > 3.0 or x == y { a = x*y } elif y != w { a = exp(-y) } else { a = x }
+    a += x if a*y >= 0.5 else sqrt(abs(y))
+    if a > 100.0 { a *= 0.5 }
+    return a
+}
+"""
+P = """fn q(x) {
+    if x < -1.0 { for i in range(2) { x = x*x }; return x }
+    if x < 0.0 { return 2.5 }
+    return x**3 if x != 0.0 else x
+}
+"""
+S = "fn step(x) { if grad(fn(z) = sqrt(z*z)*z)(x) > 0.5 { return x*x }; return -x }\n"
 F = "fn f(x) { y = x*x + sin(x); return y*x }\n"
 G = "fn g(x, y) { a = x*y + exp(-y); b = sqrt(a**2 + x); return b/a }\n"
 H = "k = 0.7; fn h(x) = sin(k*x)*x\n"
@@ -47,6 +62,23 @@ READ = [
     ("fn p(x, n) = x**n\n", "grad(p)(x, 3) + grad(p)(x, w)"),
     ("fn p(x) = x + w\n", "grad(p)(x*x)*x + w"),
     ("", "grad(fn(z) = z*sin(z)*w)(x)"),
+    (B, "b(x)"),
+    (B, "grad(b)(x)"),
+    (B, "b(x) * grad(b)(x*w) + grad(b)(x - w)"),
+    (B, "value_and_grad(b)(x)[1] + value_and_grad(b)(-x)[0]"),
+    (B, "jvp(b)(x, w)"),
+    (B, "vjp(b)(-x, w)"),
+    (B, "grad(grad(b))(x) + grad(grad(b))(-x)"),
+    (B, "jvp(grad(b))(-x, w)"),
+    (B, "grad(fn(x) = b(sin(x))*grad(b)(-sin(x)))(x)"),
+    (B + "fn d(x) = b(x)*b(-x) + b(x - 1.0)\n", "grad(d)(x) + d(x)"),
+    (C, "c(x, w) + c(x, x) + c(w, 2.0)"),
+    (C, "grad(c)(x, w) * grad(c)(w, x)"),
+    (C, "sum(grad(c, wrt = [1, 0])(x, w))"),
+    (C, "jvp(c, wrt = [0, 1])(x, w, v = [w, 2.0])"),
+    (S, "grad(step)(x) + step(x)"),
+    ("fn c(x) { if x > 0.0 { return x*x }; return x }\n", "grad(c)(x)"),
+    ("fn c(x) = abs(x) if x > 0.0 else w\n", "grad(c)(x)"),
 ]
 # called: arrays, ints, lists, functions with more than operations in them, names that may be something else
 CALLED = [
@@ -59,8 +91,18 @@ CALLED = [
     (F, "vjp(f)(x, [1.0])"),
     (F, 'grad(f)("x")'),
     (G, "jvp(g, wrt = [0, 1])(x, w, v = 1.0)"),
-    ("fn c(x) { if x > 0.0 { return x*x }; return x }\n", "grad(c)(x)"),
-    ("fn c(x) = abs(x) if x > 0.0 else w\n", "grad(c)(x)"),
+    (P, "q(x) + q(x - 0.8) + q(x - 1.6)"),
+    (P, "grad(q)(x) + grad(q)(x - 0.8) + grad(q)(x - 1.6)"),
+    (P, "jvp(q)(x, w) + jvp(q)(x - 1.0, w)"),
+    (B, "sum(grad(b)([x, w]))"),
+    (B, "grad(b)(k)"),
+    (B, "b(k) + b(x)"),
+    ("fn c(x) { if x > 0.0 { y = x }; return y }\n", "grad(c)(x)"),
+    ("fn c(x) { if x > 0.0 { return x } }\n", "c(x)*2.0"),
+    ("fn c(x) { if x { return x }; return 2.0*x }\n", "c(x) + grad(c)(x)"),
+    ("fn c(x) = c(x - 1.0)*x if x > 1.0 else x\n", "grad(c)(abs(x)) if x < 10.0 else x"),
+    ("fn c(x) { print_ = 1 if x > 0.0 else 2; return x*print_ }\n", "grad(c)(x)"),
+    ("fn c(x) = 1 if x > 0.0 else 2\n", "c(x)*x"),
     ("fn c(x) = 3\n", "grad(c)(x)"),
     ("fn c(x) = k // 2 * x\n", "grad(c)(x)"),
     ("fn a(x) = b(x)*0.5\nfn b(x) = a(x)\n", "grad(a)(x) if x < 0.0 else x"),
@@ -124,9 +166,12 @@ def test_what_is_read_is_not_called(monkeypatch: pytest.MonkeyPatch, definitions
     assert counts[0] == counts[1]
 
 
-@pytest.mark.parametrize("way", ["grad(f)(x)", "jvp(f)(x, 1.0)", "grad(grad(f))(x)"])
+WAYS = ["grad(f)(x)", "jvp(f)(x, 1.0)", "grad(grad(f))(x)"]
+
+
+@pytest.mark.parametrize("way", [*WAYS, "b(x) + b(-x)", "grad(b)(x) + grad(b)(-x)", "grad(fn(z) = 2.5*z)(x)", "grad(q)(-x)"])
 def test_inside_transforms_and_pauses(monkeypatch: pytest.MonkeyPatch, way: str) -> None:
-    source = f"""{F}fn d(x) {{ s = 0.0; for i in range(3) {{ s = s + {way} }}; return s }}
+    source = f"""{F}{B}{P}fn d(x) {{ s = 0.0; for i in range(3) {{ s = s + {way} }}; return s }}
 fn p(x) {{ pause {{ y = d(x) }}; return y*x }}
 var w = 0.6
 tape t {{ y = d(w) }}
@@ -145,6 +190,15 @@ fn f(x) = x*x + w
 for i in range(5) { tape t { y = grad(f)(x) } }
 output len(t.watched_variables())"""
     assert list(evaluate(source).outputs.values()) == [2]
+
+
+def test_a_tape_knows_what_a_condition_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = """var x = 2.0; var w = 3.0
+fn f(x) { if w*x > 0.0 { return x*x }; return x }
+for i in range(5) { tape t { y = grad(f)(x) } }
+output len(t.watched_variables())"""
+    found, expected = (answers(monkeypatch, hot, source, {}) for hot in (1, NEVER))
+    assert_same(found, expected)
 
 
 def test_a_captured_name_is_read_when_it_is_called(monkeypatch: pytest.MonkeyPatch) -> None:

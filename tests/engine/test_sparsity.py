@@ -55,6 +55,32 @@ STRUCTURES = [
     ("cumsum(x.reshape(2, 2), axis = 1)", [(0, 0), (1, 0), (1, 1), (2, 2), (3, 2), (3, 3)]),
     ("sort(x)", FULL),
     ("[[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]] @ x", FULL[:8]),
+    ("x.reshape(2, 2) @ [1.0, 0.0]", [(0, 0), (0, 1), (1, 2), (1, 3)]),
+    ("[0.0, 1.0] @ x.reshape(2, 2)", [(0, 0), (0, 2), (1, 1), (1, 3)]),
+    ("(x.reshape(2, 2) @ zeros([2, 3])).ravel()", [(3 * i + k, 2 * i + j) for i in range(2) for k in range(3) for j in range(2)]),
+    ("(zeros([3, 2]) @ x.reshape(2, 2)).ravel()", [(2 * i + k, 2 * j + k) for i in range(3) for k in range(2) for j in range(2)]),
+    ("(ones([2, 2, 2]) @ x.reshape(2, 2, 1)).ravel()", [(0, 0), (0, 1), (1, 0), (1, 1), (2, 2), (2, 3), (3, 2), (3, 3)]),
+    (
+        "(x.reshape(2, 2) @ x.reshape(2, 2)).ravel()",
+        [(2 * i + k, j) for i in range(2) for k in range(2) for j in sorted({2 * i, 2 * i + 1, k, 2 + k})],
+    ),
+    ("x[:2] @ x[2:]", FULL[:4]),
+    ("dot(x.reshape(2, 2), [1.0, 0.0])", [(0, 0), (0, 1), (1, 2), (1, 3)]),
+    ("inner([[1.0, 0.0]], x.reshape(2, 2))[0]", [(0, 0), (0, 1), (1, 2), (1, 3)]),
+    ('einsum("ij,ik->jk", x.reshape(2, 2), zeros([2, 1])).ravel()', [(0, 0), (0, 2), (1, 1), (1, 3)]),
+    ('einsum("ij,ij->i", x.reshape(2, 2), x.reshape(2, 2))', [(0, 0), (0, 1), (1, 2), (1, 3)]),
+    ("kron(x, [1.0, 0.0])", [(2 * k + j, k) for k in range(4) for j in (0, 1)]),
+    ("convolve(x, [1.0, 0.0])", [(k, j) for k in range(5) for j in (k - 1, k) if 0 <= j < 4]),
+    ('convolve(x, [1.0, 0.0, 2.0], mode = "same")', BAND),
+    ('convolve([1.0, 0.0, 2.0], x, mode = "valid")', [(k, j) for k in range(2) for j in range(k, k + 3)]),
+    ('correlate(x, [1.0, 0.0], mode = "valid")', [(k, j) for k in range(3) for j in (k, k + 1)]),
+    ("convolve(x[:2], x[2:])", [(0, 0), (0, 2), *((1, j) for j in range(4)), (2, 1), (2, 3)]),
+    ("conv(x.reshape(1, 1, 2, 2), zeros([2, 1, 1, 2])).ravel()", [(k, 2 * (k % 2) + j) for k in range(4) for j in (0, 1)]),
+    ("conv(x.reshape(1, 1, 1, 4), zeros([1, 1, 1, 3]), padding = [0, 1]).ravel()", BAND),
+    ("conv(x.reshape(2, 2, 1, 1), zeros([3, 2, 1, 1])).ravel()", [(k, 2 * (k // 3) + j) for k in range(6) for j in (0, 1)]),
+    ("conv(x.reshape(4, 1, 1, 1), ones([1, 1, 1, 1]), padding = [0, 1]).ravel()", [(3 * k + 1, k) for k in range(4)]),
+    ("conv(zeros([1, 1, 1, 3]), x.reshape(2, 1, 1, 2)).ravel()", [(k, 2 * (k // 2) + j) for k in range(4) for j in (0, 1)]),
+    ("cross(x[:3], [1.0, 0.0, 2.0])", [(k, j) for k in range(3) for j in range(3)]),
     ("outer(x, [1.0, 0.0])", [(2 * k + j, k) for k in range(4) for j in (0, 1)]),
     ("take(x, [3, 3, 0])", [(0, 3), (1, 3), (2, 0)]),
     ("scatter_add(zeros(3), [2, 2, 0, 2], x)", [(0, 2), (2, 0), (2, 1), (2, 3)]),
@@ -188,6 +214,52 @@ output j, h, s
 
 
 # ---- few sweeps ----------------------------------------------------------------------------------------------------------
+
+SIZE = st.integers(1, 4)
+
+
+@st.composite
+def products_of(draw: st.DrawFn) -> tuple[str, tuple[int, ...], tuple[int, ...]]:
+    """A product of `a` and `b`, and their shapes."""
+    n, k, m, batch = (draw(SIZE) for _ in range(4))
+    kind = draw(st.sampled_from(["matmul", "inner", "outer", "kron", "einsum", "convolve", "correlate", "conv"]))
+    if kind == "conv":
+        h, w = (draw(st.integers(1, 3)) for _ in range(2))
+        stride, padding = draw(st.sampled_from([1, 2, [1, 2]])), draw(st.sampled_from([0, 1, [1, 0]]))
+        return f"conv(a, b, stride = {stride}, padding = {padding})", (2, k, h + n, w + m), (batch, k, h, w)
+    if kind in ("convolve", "correlate"):
+        mode = draw(st.sampled_from(["full", "same", "valid"]))
+        return f'{kind}(a, b, mode = "{mode}")', (n + batch,), (m,)
+    if kind == "einsum":
+        text, a, b = draw(st.sampled_from([
+            ("ij,jk->ki", (n, k), (k, m)),
+            ("bij,j->bi", (batch, n, k), (k,)),
+            ("ij,ij->", (n, k), (n, k)),
+            ("ii,k->ik", (n, n), (k,)),
+        ]))  # fmt: skip
+        return f'einsum("{text}", a, b)', a, b
+    a, b = draw(
+        st.sampled_from([((n, k), (k, m)), ((k,), (k, m)), ((batch, n, k), (k, m)), ((n, k), (batch, k, m)), ((n, k), (k,))])
+    )
+    if kind == "inner":
+        a, b = (n, k), (m, k)
+    return f"{kind}(a, b)", a, b
+
+
+@settings(RELAXED, max_examples=80)
+@given(products_of(), st.sampled_from(["a", "b", "c"]))
+def test_products_read_what_they_multiply(product: tuple[str, tuple[int, ...], tuple[int, ...]], by: str) -> None:
+    """No entry is missing, and where all numbers are positive none is 0."""
+    text, a, b = product
+    declared = f"var a = full({list(a)}, 2.0); var b = full({list(b)}, 3.0)"
+    if by == "c":  # both operands depend on it
+        declared = f"var c = arange({int(np.prod(a))}) + 1.0; a = c.reshape({list(a)}); b = c[0] * ones({list(b)})"
+    source = f"{declared}; y = {text}; s = jacobian(y, {by}, sparse = true); j = jacobian(y, {by}); output s, j"
+    found = outputs(source)
+    matrix = found["j"].reshape(found["s"]["shape"])
+    np.testing.assert_array_equal(dense(found["s"]), matrix)
+    assert len(found["s"]["rows"]) == np.count_nonzero(matrix)
+
 
 SIZES = [
     ("var x = ones({n}); y = x[1:] * x[:-1]; output jacobian(y, x)", 2),
