@@ -28,7 +28,7 @@ def verify_connected(
     found = connections.found
     for value, number, _ in targets:
         found[number] = connections.rows_of(value)
-    for record in reversed(path(segments, marked, set(found))):
+    for record in reversed(path(segments, marked, set(found))[0]):
         connections.pass_back(record)
     for number in wanted & found.keys():
         if found[number] != connections.all:

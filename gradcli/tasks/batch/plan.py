@@ -65,7 +65,8 @@ def bound_columns(
         if column not in names:
             swapped = name in names and column in declared
             help = f"write `--map {name}={column}`: the column first" if swapped else did_you_mean(column, names)
-            raise GradcliError(Diagnostic("E003", f"--map: the data has no column `{column}`", help=help or f"its columns are {_listed(names)}"))
+            help = help or f"its columns are {_listed(names)}"
+            raise GradcliError(Diagnostic("E003", f"--map: the data has no column `{column}`", help=help))
         if name not in declared:
             help = did_you_mean(name, declared) or f"it declares {_listed(declared)}"
             raise GradcliError(Diagnostic("E003", f"--map: the program declares no `{name}`", help=help))
