@@ -232,10 +232,6 @@ def elementwise(run: Run, site: Site, primals: list[Any], out: Any = None) -> An
 def _elementwise(run: Run, site: Site, primals: list[Any], out: Any = None, shown: list[Any] | None = None) -> Any:
     """`shown` are the operands as messages describe them."""
     op = site.op
-    if out is None and op.integers != "bool" and run.backend is CPU and (alike := _alike(primals)) is not None:
-        y = array_function(CPU, op)(*primals)
-        if type(y) is CPU.xp.ndarray and y.shape == alike and y.dtype.char == "d":
-            return y
     kinds = {type(p) for p in primals}
     if Lanes in kinds:
         return _elementwise_on_lanes(run, site, primals)
@@ -245,6 +241,10 @@ def _elementwise(run: Run, site: Site, primals: list[Any], out: Any = None, show
         if op.integers == "bool":
             return scalar_function(op)(*primals)
         return run.real(scalar_function(op)(*map(float, primals)))
+    if out is None and op.integers != "bool" and run.backend is CPU and (alike := _alike(primals)) is not None:
+        y = array_function(CPU, op)(*primals)
+        if type(y) is CPU.xp.ndarray and y.shape == alike and y.dtype.char == "d":
+            return y
     shapes = [p.shape for p in primals if getattr(p, "shape", ())]
     if shapes:
         shape = shapes[0] if shapes.count(shapes[0]) == len(shapes) else broadcast_shapes(shapes)
