@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import mpmath
 import pytest
 import sympy
 
@@ -255,3 +256,12 @@ def test_exact_and_binary() -> None:
     assert exact(1 + 0.5j) == 1 + sympy.I / 2
     assert (exact(math.inf), exact(-math.inf), exact(3), exact(True)) == (sympy.oo, -sympy.oo, 3, sympy.true)
     assert exact(math.nan) is sympy.nan
+
+
+def test_a_power_with_a_long_fraction_in_its_exponent() -> None:
+    """SymPy takes the integers in such a power apart, into powers of 2 that no memory holds."""
+    x, k = sympy.symbols("x k", positive=True)
+    found = calculus.evaluate(x**k * k, {x: 2.330015489141402, k: 0.29850248482332975}, 40)
+    with mpmath.workdps(60):
+        base, exponent = mpmath.mpf(2.330015489141402), mpmath.mpf(0.29850248482332975)
+        assert abs(mpmath.mpf(str(found)) - base**exponent * exponent) < 1e-38

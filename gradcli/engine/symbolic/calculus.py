@@ -95,7 +95,9 @@ def evaluate(form: Any, point: Mapping[Any, Any], digits: int = 50) -> Any:
     that they are. nan where the form has no value there."""
     form = attached(form)
     used = {symbol: binary(point[symbol]) for symbol in form.free_symbols}
-    if form.has(*_SUMS):  # of which SymPy would add up as many terms as a fraction has in its denominator
+    # Of sums SymPy would add up as many terms as a fraction has in its denominator; and a power of an integer with a fraction
+    # in its exponent it takes apart into powers of primes that fill the memory.
+    if form.has(*_SUMS) or any(power.exp.free_symbols for power in form.atoms(sympy.Pow)):
         used = {symbol: sympy.Float(x, digits + GUARD) if _is_long(x) else x for symbol, x in used.items()}
     try:
         found = form.xreplace(used)
