@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ...collector import collector_paused
 from ..blocks import Array, Block, PartError, Range, unreadable
 from ..flat import Cells, Layout, fill, layouts
 from .exact import EXACT, nearest, shown, survives, too_long
@@ -37,6 +38,10 @@ class JsonRange:
 
     def read(self, numeric: Sequence[str], keep: Sequence[str]) -> Block:
         block = Block(self.start, self.size)
+        with collector_paused():
+            return self._read(block, numeric, keep)
+
+    def _read(self, block: Block, numeric: Sequence[str], keep: Sequence[str]) -> Block:
         try:
             rows = _rows(self.lines.read(), block)
         except (OSError, PartError) as error:
