@@ -146,6 +146,21 @@ def test_damaged_pages_cost_only_their_range(tmp_path: Path) -> None:
     assert blocks[2].columns["x"][0] == 2000
 
 
+def test_damaged_pages_cost_the_rest_of_a_large_row_group(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    table = pa.table({"x": np.arange(50_000.0)})
+    pq.write_table(table, path, use_dictionary=False, compression="snappy", data_page_size=8 << 10, row_group_size=40_000)
+    data = bytearray(path.read_bytes())
+    middle = len(data) // 2
+    data[middle : middle + 2000] = bytes(2000)
+    path.write_bytes(data)
+    blocks = read(path, ["x"], rows=4000).blocks
+    bad = [bool(block.unreadable) for block in blocks]
+    assert bad == [*sorted(bad[:10]), False, False, False]
+    assert 0 < sum(bad) < 10
+    assert blocks[-1].columns["x"][-1] == 49_999
+
+
 def test_parts_must_agree(tmp_path: Path) -> None:
     for k, table in enumerate(
         [{"x": [1.0], "id": ["a"]}, {"y": [1.0], "id": ["a"]}, {"x": [1], "id": [3]}, {"x": [4], "id": ["d"]}]

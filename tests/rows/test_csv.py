@@ -102,6 +102,15 @@ def test_a_vector_that_is_not_whole(tmp_path: Path) -> None:
     assert found.rejected == {1: "column `x.1` has no value, other elements of `x` have"}
 
 
+def test_a_key_that_the_program_takes_too(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    for text in ("x,,\n01,,\n,,\n", "x\n01\n\nbanana\n"):
+        path.write_text(text)
+        found = read(path, ["x"], ["x"])
+        assert found.column("x")[:2] == [1.0, None][: found.size]
+        assert found.kept("x") == ["01", None, "banana"][: found.size]
+
+
 def test_complex_and_matrix(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("z.re,z.im,w.1.0,w.0.0,w.0.1,w.1.1\n1,2,30,10,20,40\n")

@@ -52,14 +52,11 @@ class CsvRange:
 
     def _fast(self, data: bytes, wanted: list[str], kept: list[str], block: Block) -> dict[str, Cells] | None:
         """The cells, where all are what they should be and no number might lose digits; else None."""
-        types = dict.fromkeys(kept, pa.string()) | dict.fromkeys(wanted, pa.float64())
-        if set(wanted) & set(kept):
-            return None
         try:
-            table = self._table(data, types)
+            table = self._table(data, dict.fromkeys(wanted, pa.float64()) | dict.fromkeys(kept, pa.string()))
+            cells = {name: _floats(table[name].cast(pa.float64())) for name in wanted}
         except pa.ArrowInvalid:
             return None
-        cells = {name: _floats(table[name]) for name in wanted}
         if table.num_rows != self.size or any((np.abs(column.values) >= EXACT).any() for column in cells.values()):
             return None
         block.kept = {name: whole(table[name]) for name in kept}
@@ -152,7 +149,7 @@ def _names(line: bytes, delimiter: str) -> tuple[str, ...]:
     if any(_is_number(name) for name in names):
         raise PartError(f"its first line must name the columns, and says `{shown(text)}`")
     for name in names:
-        if names.count(name) > 1:
+        if name and names.count(name) > 1:
             raise PartError(f"two of its columns are named `{name}`")
     return names
 

@@ -125,14 +125,18 @@ class _Cursor:
                 return self._waiting.pop(offset)
             if offset < self._next:
                 self._stretches, self._next = self._make(), 0
-            while True:
-                table, at = next(self._stretches), self._next
-                self._next += self._step
-                if at == offset:
-                    return table
-                self._waiting[at] = table
-                if len(self._waiting) > _WAITING:
-                    del self._waiting[min(self._waiting)]
+            try:
+                while (at := self._next) <= offset:
+                    self._waiting[at] = next(self._stretches)
+                    self._next += self._step
+                    if len(self._waiting) > _WAITING:
+                        del self._waiting[min(self._waiting)]
+                return self._waiting.pop(offset)
+            except StopIteration:
+                raise PartError("a row group has fewer rows than the footer says") from None
+            except (OSError, pa.ArrowException):
+                self._stretches, self._next = self._make(), 0  # what has failed once can't be asked again
+                raise
 
 
 def _stretches(file: Any, group: int, columns: tuple[str, ...], step: int) -> Iterator[Any]:
