@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
+from ..arrays import numbers as numbers_of
 from ..blocks import Block, PartError, Range, unreadable
 from ..flat import Cells, fill, layouts
 from .exact import EXACT, shown
@@ -69,7 +70,7 @@ class CsvRange:
             rows = np.ones(self.size, bool)
             rows[list(block.rejected)] = False
             places = np.where(rows, np.cumsum(rows) - 1, 0)
-            table = table.take(pa.array(places, mask=~rows)) if table.num_rows else nothing(table.schema, self.size)
+            table = table.take(numbers_of(places, ~rows)) if table.num_rows else nothing(table.schema, self.size)
         if table.num_rows != self.size:
             raise PartError(f"{self.size} lines were counted, and {table.num_rows} rows found: quotes in odd places?")
         cells = {}

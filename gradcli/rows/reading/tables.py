@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.types as types
 
 from ...diagnostics import Diagnostic, GradcliError
+from ..arrays import numbers as numbers_of
 from ..blocks import Array, Block, Mask
 from ..flat import Cells, fill, layouts
 from .texts import numbers
@@ -62,7 +63,7 @@ def _cells(name: str, column: Any) -> Cells:
         parts = [_cells(name, pc.struct_field(column, part)) for part in ("re", "im")]
         return Cells(parts[0].values + 1j * parts[1].values, missing, parts[1].rejected | parts[0].rejected)
     if types.is_uint64(kind):
-        values = column.fill_null(0).to_numpy(zero_copy_only=False)
+        values = _filled(column, 0).to_numpy(zero_copy_only=False)
         reason = f"column `{name}`: an integer is larger than {_MAX_INT}, the largest int"
         return Cells(values.astype(np.int64), missing, dict.fromkeys(np.flatnonzero(values > _MAX_INT).tolist(), reason))
     target = pa.bool_() if types.is_boolean(kind) else pa.int64() if types.is_integer(kind) else pa.float64()
@@ -72,15 +73,20 @@ def _cells(name: str, column: Any) -> Cells:
     if kind != target:
         column = column.cast(target)
     if missing is not None:
-        column = column.fill_null(float("nan") if types.is_floating(target) else False if target == pa.bool_() else 0)
+        column = _filled(column, np.nan if types.is_floating(target) else 0)
     return Cells(column.to_numpy(zero_copy_only=False), missing)
+
+
+def _filled(column: Any, value: float) -> Any:
+    """A column with a value where it has null."""
+    return column.fill_null(numbers_of(np.array([value], column.type.to_pandas_dtype()))[0])
 
 
 def _lists(name: str, column: Any, missing: Mask | None) -> Cells:
     """A column of lists: one array where all are of one length, else an array of arrays."""
     n = len(column)
     inner = _cells(name, column.flatten())
-    lengths = np.array(pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False), dtype=np.int64)
+    lengths = np.array(_filled(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False), dtype=np.int64)
     ends = np.cumsum(lengths)
     rejected = {int(np.searchsorted(ends, k, "right")): reason for k, reason in reversed(inner.rejected.items())}
     if inner.missing is not None:
