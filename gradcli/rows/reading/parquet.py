@@ -144,6 +144,9 @@ def _stretches(file: Any, group: int, columns: tuple[str, ...], step: int) -> It
     held: list[Any] = []
     count = 0
     for batch in file.iter_batches(batch_size=step, row_groups=[group], columns=list(columns), use_threads=False):
+        if not held and batch.num_rows == step:
+            yield pa.Table.from_batches([batch])
+            continue
         held.append(batch)
         count += batch.num_rows
         while count >= step:

@@ -16,13 +16,14 @@ from ..blocks import Array, Block, Mask
 from ..flat import Cells, fill, layouts
 from .texts import numbers
 
+_FLOAT64 = pa.float64()
 _MAX_INT = 2**63 - 1
 
 
 def block_of(start: int, table: Any, numeric: Sequence[str], keep: Sequence[str]) -> Block:
     """The block that a table is. Raises ArrowInvalid where its data is damaged."""
     block = Block(start, table.num_rows)
-    where = layouts(numeric, table.column_names)
+    where = layouts(numeric, tuple(table.column_names))
     cells = {name: _cells(name, whole(table[name])) for place in where.values() for name in place.columns}
     fill(block, where, cells)
     block.kept = {name: plain(whole(table[name])) for name in keep if name in table.column_names}
@@ -52,6 +53,8 @@ def nothing(schema: Any, size: int) -> Any:
 def _cells(name: str, column: Any) -> Cells:
     column = plain(column)
     kind = column.type
+    if kind == _FLOAT64 and not column.null_count:
+        return Cells(column.to_numpy())
     if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
         return numbers(name, column.cast(pa.string()))
     if types.is_null(kind):

@@ -1,8 +1,8 @@
 """Parquet that can be gone on with: each block ends with a footer of its own, and one at the end knows them all.
 
 A footer says where each column chunk begins, and nothing forbids gaps between these. So a block is its column chunks and
-then a footer that knows this block only; `finish` reads the footers back, and writes what they say as one. Nothing is
-encoded twice, and what lies before a block isn't needed to write it.
+then a footer that knows this block only, by which a writer that goes on finds what is there. `finish` writes what all of
+them say as one. Nothing is encoded twice.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ class ParquetWriter:
     def __init__(self, path: str, resume_at: int | None = None) -> None:
         self._file = PartialFile(path, resume_at)
         self._schema: Any = None
-        self._footer: Struct = {}
+        self._footer: Struct = {}  # without row groups
+        self._resumed_at = resume_at or 0
+        self._groups: list[bytes] = []  # written since then
+        self._rows = 0
 
     def append(self, columns: Sequence[Column]) -> int:
         flats = flattened(columns)
@@ -38,13 +41,16 @@ class ParquetWriter:
         rows = len(flats[0].values) if flats else 0
         if not self._file.position:
             self._file.write(MAGIC)
-        self._write_footer({**self._footer, **_groups([self._group(flats, others, rows)] if rows else [], rows)})
+        groups = [packed(self._group(flats, others, rows))] if rows else []
+        self._write_footer({**self._footer, **_with(groups, rows)})
+        self._groups += groups
+        self._rows += rows
         return self._file.position
 
     def finish(self) -> None:
         with open(self._file.path, "rb") as file:
-            footer = _merged(file, self._file.position)
-        self._write_footer(footer)
+            footer, groups, rows = _footers(file, self._resumed_at)
+        self._write_footer({**(self._footer or footer), **_with(groups + self._groups, rows + self._rows)})
         self._file.finish()
 
     def close(self) -> None:
@@ -77,12 +83,13 @@ class ParquetWriter:
         self._file.write(out + struct.pack("<I", len(out)) + MAGIC)
 
 
-def _groups(groups: Sequence[Struct | bytes], rows: int) -> Struct:
+def _with(groups: list[bytes], rows: int) -> Struct:
+    """The fields of a footer that say what row groups there are."""
     return {_ROWS: (I64, rows), GROUPS: (LIST, (STRUCT, groups))}
 
 
-def _merged(file: BinaryIO, end: int) -> Struct:
-    """One footer for all blocks, of which the last ends at `end`."""
+def _footers(file: BinaryIO, end: int) -> tuple[Struct, list[bytes], int]:
+    """What the footers say of the blocks up to `end`: the last of them, all row groups, and the number of rows."""
     footer: Struct = {}
     groups: list[bytes] = []
     rows = 0
@@ -98,4 +105,4 @@ def _merged(file: BinaryIO, end: int) -> Struct:
         for group in footer[GROUPS][1][1]:
             groups.append(packed(group))
             end -= group[_COMPRESSED][1]
-    return {**footer, **_groups(groups[::-1], rows)}
+    return footer, groups[::-1], rows
