@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,16 @@ def test_ranges_in_any_order(tmp_path: Path, write: Write) -> None:
     for where in ranges * 2:
         assert not isinstance(where, BadPart)
         assert where.read(["x"], []).columns["x"][:, 0].tolist() == list(range(where.start, where.start + where.size))
+
+
+def test_ranges_in_threads(tmp_path: Path) -> None:
+    ranges = list(open_source(str(write_parquet(tmp_path, size=N))).ranges(10))
+
+    def first(where: Any) -> int:
+        return int(where.read(["x"], []).columns["x"][0, 0])
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(first, ranges * 2)) == [where.start for where in ranges if not isinstance(where, BadPart)] * 2
 
 
 COLUMNS: list[tuple[Any, list[object]]] = [

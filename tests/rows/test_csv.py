@@ -124,6 +124,7 @@ def test_complex_and_matrix(tmp_path: Path) -> None:
     [
         ("", "it has no header: its first line must name the columns"),
         ("1,2\n3,4\n", "its first line must name the columns, and says `1,2`"),
+        ('x,"' + "y" * 200_000 + '"\n', "its first line must name the columns: field larger than field limit (131072)"),
         ("x,x\n3,4\n", "two of its columns are named `x`"),
         ("x,\xff\n3,4\n", "it is not UTF-8 text"),
     ],
@@ -135,6 +136,12 @@ def test_a_header_that_is_none(tmp_path: Path, text: str, reason: str) -> None:
         read(path)
     assert caught.value.exit_code == 2
     assert caught.value.diagnostics[0].message == f"{path}: {reason}"
+
+
+def test_names_that_are_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("name,2019,2020\na,1,2\n")
+    assert read(path, ["2020"]).column("2020") == [2.0]
 
 
 def test_only_a_header(tmp_path: Path) -> None:

@@ -144,10 +144,13 @@ def _names(line: bytes, delimiter: str) -> tuple[str, ...]:
         text = line.removeprefix(_BOM).decode().rstrip("\r\n")
     except UnicodeDecodeError:
         raise PartError("it is not UTF-8 text") from None
-    names = tuple(name.strip() for name in next(_csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), []))
+    try:
+        names = tuple(name.strip() for name in next(_csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), []))
+    except _csv.Error as error:
+        raise PartError(f"its first line must name the columns: {error}") from None
     if not any(names):
         raise PartError("it has no header: its first line must name the columns")
-    if any(_is_number(name) for name in names):
+    if all(_is_number(name) for name in names if name):
         raise PartError(f"its first line must name the columns, and says `{shown(text)}`")
     for name in names:
         if name and names.count(name) > 1:

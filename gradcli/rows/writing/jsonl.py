@@ -13,7 +13,7 @@ import pyarrow.types as types
 
 from ..arrays import literal, texts
 from ..blocks import Array
-from .columns import Column
+from .columns import Column, distinct
 from .files import output
 from .tables import array_of
 from .text import ROWS, joined, plain, written
@@ -28,6 +28,7 @@ class JsonWriter:
         self._output = output(path, resume_at)
 
     def append(self, columns: Sequence[Column]) -> int:
+        distinct([column.name for column in columns])
         count = len(columns[0].values) if columns else 0
         for start in range(0, count, ROWS):
             parts: list[Any] = []
