@@ -43,7 +43,8 @@ and `gradcli eval --show ast|program|trace` prints what lies between.
 
 To add a builtin, write one entry in ops. A statement: the grammar, a record in lang/syntax.py, and its case in
 resolving, running and printing. An error: one call where it is found, one entry in codes.py. An output format: one file
-in report, one line in its FORMATS. A command: a file in tasks, a file in cli, one word in cli/app.py.
+in report, one line in its FORMATS. A format of rows: one file each in rows/reading and rows/writing, one line each in OPENERS
+and WRITERS. A command: a file in tasks, a file in cli, one word in cli/app.py.
 
 Nothing heavy is imported here: `gradcli --version` must not pay for NumPy, nor a formula of numbers.
 """

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -45,7 +46,8 @@ def grouped(columns: Iterable[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def layout(name: str, columns: Sequence[str]) -> Layout | None:
+@lru_cache(maxsize=1024)  # each range asks again
+def layout(name: str, columns: tuple[str, ...]) -> Layout | None:
     """Where the values of `name` are; None where it is no column, nor a complete set of flat ones."""
     return Layout([name]) if name in columns else _complete(name, columns)
 
@@ -57,7 +59,7 @@ def _split(column: str) -> tuple[str, tuple[int, ...], str]:
     return match[1], tuple(int(k) for k in match[2].split(".")[1:]), match[3] or ""
 
 
-def _complete(base: str, columns: Sequence[str]) -> Layout | None:
+def _complete(base: str, columns: tuple[str, ...]) -> Layout | None:
     found = {}
     for column in columns:
         if column.startswith(base + "."):
@@ -104,7 +106,7 @@ def gather(name: str, where: Layout, cells: Mapping[str, Cells]) -> Cells:
     return Cells(values, missing if missing.any() else None, rejected)
 
 
-def layouts(names: Iterable[str], columns: Sequence[str]) -> dict[str, Layout]:
+def layouts(names: Iterable[str], columns: tuple[str, ...]) -> dict[str, Layout]:
     """Where the values of those of the names are that there are."""
     return {name: where for name in names if (where := layout(name, columns)) is not None}
 

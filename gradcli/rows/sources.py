@@ -145,7 +145,11 @@ def format_of(path: str) -> str | None:
 def _found(data: str) -> list[str]:
     """The files that are meant, in natural order: part-2 before part-10."""
     if os.path.isdir(data):
-        paths = [os.path.join(data, name) for name in os.listdir(data) if not name.startswith((".", "_"))]
+        try:
+            names = [name for name in os.listdir(data) if not name.startswith((".", "_"))]
+        except OSError as error:
+            raise GradcliError(Diagnostic("E002", f"{data}: cannot read it: {error.strerror}")) from None
+        paths = [os.path.join(data, name) for name in names]
         paths = [path for path in paths if os.path.isfile(path)]
         what = f"{data}: the folder has no part files"
     elif os.path.exists(data):

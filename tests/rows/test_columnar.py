@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,16 @@ def test_ranges_in_any_order(tmp_path: Path, write: Write) -> None:
         assert where.read(["x"], []).columns["x"][:, 0].tolist() == list(range(where.start, where.start + where.size))
 
 
+def test_ranges_in_threads(tmp_path: Path) -> None:
+    ranges = list(open_source(str(write_parquet(tmp_path, size=N))).ranges(10))
+
+    def first(where: Any) -> int:
+        return int(where.read(["x"], []).columns["x"][0, 0])
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(first, ranges * 2)) == [where.start for where in ranges if not isinstance(where, BadPart)] * 2
+
+
 COLUMNS: list[tuple[Any, list[object]]] = [
     (pa.array([1, None, 3], pa.int8()), [1, None, 3]),
     (pa.array([1, 2**64 - 1, 3], pa.uint64()), [1, "!", 3]),
@@ -144,6 +155,21 @@ def test_damaged_pages_cost_only_their_range(tmp_path: Path) -> None:
     assert [bool(block.unreadable) for block in blocks] == [False, True, False]
     assert len(blocks[1].rejected) == 1000
     assert blocks[2].columns["x"][0] == 2000
+
+
+def test_damaged_pages_cost_the_rest_of_a_large_row_group(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    table = pa.table({"x": np.arange(50_000.0)})
+    pq.write_table(table, path, use_dictionary=False, compression="snappy", data_page_size=8 << 10, row_group_size=40_000)
+    data = bytearray(path.read_bytes())
+    middle = len(data) // 2
+    data[middle : middle + 2000] = bytes(2000)
+    path.write_bytes(data)
+    blocks = read(path, ["x"], rows=4000).blocks
+    bad = [bool(block.unreadable) for block in blocks]
+    assert bad == [*sorted(bad[:10]), False, False, False]
+    assert 0 < sum(bad) < 10
+    assert blocks[-1].columns["x"][-1] == 49_999
 
 
 def test_parts_must_agree(tmp_path: Path) -> None:

@@ -102,6 +102,15 @@ def test_a_vector_that_is_not_whole(tmp_path: Path) -> None:
     assert found.rejected == {1: "column `x.1` has no value, other elements of `x` have"}
 
 
+def test_a_key_that_the_program_takes_too(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    for text in ("x,,\n01,,\n,,\n", "x\n01\n\nbanana\n"):
+        path.write_text(text)
+        found = read(path, ["x"], ["x"])
+        assert found.column("x")[:2] == [1.0, None][: found.size]
+        assert found.kept("x") == ["01", None, "banana"][: found.size]
+
+
 def test_complex_and_matrix(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("z.re,z.im,w.1.0,w.0.0,w.0.1,w.1.1\n1,2,30,10,20,40\n")
@@ -115,6 +124,7 @@ def test_complex_and_matrix(tmp_path: Path) -> None:
     [
         ("", "it has no header: its first line must name the columns"),
         ("1,2\n3,4\n", "its first line must name the columns, and says `1,2`"),
+        ('x,"' + "y" * 200_000 + '"\n', "its first line must name the columns: field larger than field limit (131072)"),
         ("x,x\n3,4\n", "two of its columns are named `x`"),
         ("x,\xff\n3,4\n", "it is not UTF-8 text"),
     ],
@@ -126,6 +136,12 @@ def test_a_header_that_is_none(tmp_path: Path, text: str, reason: str) -> None:
         read(path)
     assert caught.value.exit_code == 2
     assert caught.value.diagnostics[0].message == f"{path}: {reason}"
+
+
+def test_names_that_are_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("name,2019,2020\na,1,2\n")
+    assert read(path, ["2020"]).column("2020") == [2.0]
 
 
 def test_only_a_header(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def test_names(columns: list[str], names: tuple[str, ...]) -> None:
 
 
 def test_layouts() -> None:
-    columns = ["w.1.0", "w.0.0", "z.im", "z.re", "w.0.1", "w.1.1"]
+    columns = ("w.1.0", "w.0.0", "z.im", "z.re", "w.0.1", "w.1.1")
     assert layout("w", columns) == (["w.0.0", "w.0.1", "w.1.0", "w.1.1"], (2, 2), False)
     assert layout("z", columns) == (["z.re", "z.im"], (), True)
     assert layout("z.re", columns) == (["z.re"], (), False)

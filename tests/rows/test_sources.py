@@ -206,3 +206,36 @@ def test_without_pyarrow(tmp_path: Path) -> None:
 
 def test_formats_are_all_there() -> None:
     assert set(OPENERS) == {"csv", "tsv", "jsonl", "parquet", "arrow", "npy", "npz"}
+
+
+# pyarrow looks for pandas when it makes arrays of Python objects; importing it would take longer than a small job.
+WITHOUT_PANDAS = """
+import sys
+class Finder:
+    def find_spec(self, name, path, target=None):
+        assert name != "pandas", "pandas is looked for"
+sys.meta_path.insert(0, Finder())
+import numpy as np
+from gradcli.rows.sources import open_source
+from gradcli.rows.writing import WRITERS, Column
+words = np.array(["a", None, 'b"', "c"], dtype=object)
+columns = [Column("f", np.arange(4.0)), Column("b", np.arange(4) > 1), Column("t", words, np.arange(4) > 2),
+           Column("i", np.arange(4), np.arange(4) > 2), Column("g", np.ones((4, 2)), np.arange(4) > 2)]
+for ending, make in WRITERS.items():
+    path = f"{sys.argv[1]}/a.{ending}"
+    block = columns if ending != "npy" else columns[:2]
+    writer = make(path, None)
+    position = writer.append(block)
+    writer.close()
+    writer = make(path, position)
+    writer.append(block)
+    writer.finish()
+    numeric, keep = (["f", "b", "i", "g"], ["t", "i"]) if ending != "npy" else ([""], [])
+    for where in open_source(path).ranges(5):
+        assert not where.read(numeric, keep).rejected
+"""
+
+
+def test_pandas_is_not_imported(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", WITHOUT_PANDAS, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert done.stderr == ""

@@ -200,6 +200,12 @@ def test_rows_of_different_shapes_need_json_lines(tmp_path: Path, format: str) -
 
 
 @pytest.mark.parametrize("format", FORMATS)
+def test_two_columns_of_one_name(tmp_path: Path, format: str) -> None:
+    with pytest.raises(GradcliError, match="two columns to be written are named `f`"):
+        written(tmp_path / f"a.{format}", [[Column("f", np.zeros(2)), Column("f", np.zeros(2))]])
+
+
+@pytest.mark.parametrize("format", FORMATS)
 def test_no_rows(tmp_path: Path, format: str) -> None:
     path = tmp_path / f"a.{format}"
     written(path, [fitting(format, example(0))])

@@ -9,7 +9,6 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.ipc as ipc
-import pyarrow.types as types
 
 from ..blocks import Block, PartError, Range, unreadable
 from .streams import STDIN, opened, rejoined, said
@@ -82,15 +81,13 @@ class ArrowPart:
             self._stream = self._opened()
             if self._stream is None:
                 with pa.memory_map(path) as file:
-                    reader = ipc.open_file(file)
-                    schema, self._count, self._length = reader.schema, reader.num_record_batches, file.size()
-                    if hasattr(reader, "count_rows"):  # newer versions know without decompressing
-                        self.rows = reader.count_rows()
+                    schema, self._length = ipc.open_file(file).schema, file.size()
+                    self._sizes = _sizes(file.read_buffer().slice(len(_MAGIC)))
+                    self.rows = sum(self._sizes)
             else:
                 schema = self._stream.schema
         self.columns: tuple[str, ...] = tuple(schema.names)
         self.kinds = kinds(schema)
-        self._cheapest = next((k for k, field in enumerate(schema) if types.is_primitive(field.type)), 0)
 
     def ranges(self, rows: int, start: int) -> Iterator[Range]:
         stream, self._stream = self._stream, None
@@ -110,16 +107,13 @@ class ArrowPart:
 
     def _places(self, rows: int, start: int) -> Iterator[Range]:
         begin, held = (0, 0), 0  # the batch, and the row within it, from which on `held` rows go into the next range
-        with pa.memory_map(self._path) as file:
-            reader = ipc.open_file(file, options=ipc.IpcReadOptions(included_fields=[self._cheapest], use_threads=False))
-            for number in range(self._count):
-                size = reader.get_batch(number).num_rows
-                used = 0
-                while held + size - used >= rows:
-                    used += rows - held
-                    yield ArrowRange(start, rows, self._path, self._length, *begin)
-                    start, begin, held = start + rows, (number, used), 0
-                held += size - used
+        for number, size in enumerate(self._sizes):
+            used = 0
+            while held + size - used >= rows:
+                used += rows - held
+                yield ArrowRange(start, rows, self._path, self._length, *begin)
+                start, begin, held = start + rows, (number, used), 0
+            held += size - used
         if held:
             yield ArrowRange(start, held, self._path, self._length, *begin)
 
@@ -131,6 +125,13 @@ def _arriving(reader: Any, rows: int, start: int) -> Iterator[Range]:
             piece = batch.slice(offset, rows)
             yield BatchRange(start, piece.num_rows, pa.Table.from_batches([piece]))
             start += piece.num_rows
+
+
+def _sizes(stream: Any) -> list[int]:
+    """How many rows each batch has, from their headers: without a look at the data, which may be compressed."""
+    nothing = pa.schema([])
+    messages = ipc.MessageReader.open_stream(stream)
+    return [ipc.read_record_batch(message, nothing).num_rows for message in messages if message.type == "record batch"]
 
 
 @contextmanager

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
+from ..arrays import numbers as numbers_of
 from ..blocks import Block, PartError, Range, unreadable
 from ..flat import Cells, fill, layouts
 from .exact import EXACT, shown
@@ -52,14 +53,11 @@ class CsvRange:
 
     def _fast(self, data: bytes, wanted: list[str], kept: list[str], block: Block) -> dict[str, Cells] | None:
         """The cells, where all are what they should be and no number might lose digits; else None."""
-        types = dict.fromkeys(kept, pa.string()) | dict.fromkeys(wanted, pa.float64())
-        if set(wanted) & set(kept):
-            return None
         try:
-            table = self._table(data, types)
+            table = self._table(data, dict.fromkeys(wanted, pa.float64()) | dict.fromkeys(kept, pa.string()))
+            cells = {name: _floats(table[name].cast(pa.float64())) for name in wanted}
         except pa.ArrowInvalid:
             return None
-        cells = {name: _floats(table[name]) for name in wanted}
         if table.num_rows != self.size or any((np.abs(column.values) >= EXACT).any() for column in cells.values()):
             return None
         block.kept = {name: whole(table[name]) for name in kept}
@@ -72,7 +70,7 @@ class CsvRange:
             rows = np.ones(self.size, bool)
             rows[list(block.rejected)] = False
             places = np.where(rows, np.cumsum(rows) - 1, 0)
-            table = table.take(pa.array(places, mask=~rows)) if table.num_rows else nothing(table.schema, self.size)
+            table = table.take(numbers_of(places, ~rows)) if table.num_rows else nothing(table.schema, self.size)
         if table.num_rows != self.size:
             raise PartError(f"{self.size} lines were counted, and {table.num_rows} rows found: quotes in odd places?")
         cells = {}
@@ -146,13 +144,16 @@ def _names(line: bytes, delimiter: str) -> tuple[str, ...]:
         text = line.removeprefix(_BOM).decode().rstrip("\r\n")
     except UnicodeDecodeError:
         raise PartError("it is not UTF-8 text") from None
-    names = tuple(name.strip() for name in next(_csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), []))
+    try:
+        names = tuple(name.strip() for name in next(_csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), []))
+    except _csv.Error as error:
+        raise PartError(f"its first line must name the columns: {error}") from None
     if not any(names):
         raise PartError("it has no header: its first line must name the columns")
-    if any(_is_number(name) for name in names):
+    if all(_is_number(name) for name in names if name):
         raise PartError(f"its first line must name the columns, and says `{shown(text)}`")
     for name in names:
-        if names.count(name) > 1:
+        if name and names.count(name) > 1:
             raise PartError(f"two of its columns are named `{name}`")
     return names
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ...collector import collector_paused
 from ..blocks import Array, Block, PartError, Range, unreadable
 from ..flat import Cells, Layout, fill, layouts
 from .exact import EXACT, nearest, shown, survives, too_long
@@ -37,6 +38,10 @@ class JsonRange:
 
     def read(self, numeric: Sequence[str], keep: Sequence[str]) -> Block:
         block = Block(self.start, self.size)
+        with collector_paused():
+            return self._read(block, numeric, keep)
+
+    def _read(self, block: Block, numeric: Sequence[str], keep: Sequence[str]) -> Block:
         try:
             rows = _rows(self.lines.read(), block)
         except (OSError, PartError) as error:
@@ -80,23 +85,22 @@ class JsonPart:
 def _rows(data: bytes, block: Block) -> list[_Row]:
     """The objects, an empty one for each line that is none; says why in `block.rejected`."""
     rows = []
-    lines = data.removeprefix(b"\xef\xbb\xbf").removesuffix(b"\n").split(b"\n")
     try:
-        texts: list[Any] = data.decode("utf-8-sig").removesuffix("\n").split("\n")
+        lines: list[Any] = data.decode("utf-8-sig").removesuffix("\n").split("\n")
     except UnicodeDecodeError:
-        texts = lines
-    for k, text in enumerate(texts):
+        lines = data.removeprefix(b"\xef\xbb\xbf").removesuffix(b"\n").split(b"\n")
+    for k, text in enumerate(lines):
         try:
             row, end = _scan(text, 0)
             if end != len(text) or type(row) is not dict:
                 raise ValueError
         except (StopIteration, ValueError, TypeError, RecursionError):
-            row = _row(lines[k], k, block)
+            row = _row(text, k, block)
         rows.append(row)
     return rows
 
 
-def _row(line: bytes, k: int, block: Block) -> _Row:
+def _row(line: str | bytes, k: int, block: Block) -> _Row:
     """One line that isn't as plain as most: with spaces around it, or wrong."""
     try:
         row = json.loads(line)

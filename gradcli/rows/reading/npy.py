@@ -54,7 +54,7 @@ class StoredRange:
     offset: int
 
     def read(self, numeric: Sequence[str], keep: Sequence[str]) -> Block:
-        needed = {column for place in layouts(numeric, list(self.arrays)).values() for column in place.columns}
+        needed = {column for place in layouts(numeric, tuple(self.arrays)).values() for column in place.columns}
         try:
             found = {
                 name: stored.read(self.path, self.offset, self.size)
@@ -178,7 +178,7 @@ def _block(start: int, size: int, arrays: Mapping[str, Array], numeric: Sequence
     for name, array in arrays.items():
         columns |= {field: array[field] for field in array.dtype.names} if array.dtype.names else {name: array}
     block = Block(start, size)
-    where = layouts(numeric, list(columns))
+    where = layouts(numeric, tuple(columns))
     fill(block, where, {name: _cells(name, columns[name]) for place in where.values() for name in place.columns})
     block.kept = {name: columns[name] for name in keep if name in columns}
     return block

@@ -125,14 +125,18 @@ class _Cursor:
                 return self._waiting.pop(offset)
             if offset < self._next:
                 self._stretches, self._next = self._make(), 0
-            while True:
-                table, at = next(self._stretches), self._next
-                self._next += self._step
-                if at == offset:
-                    return table
-                self._waiting[at] = table
-                if len(self._waiting) > _WAITING:
-                    del self._waiting[min(self._waiting)]
+            try:
+                while (at := self._next) <= offset:
+                    self._waiting[at] = next(self._stretches)
+                    self._next += self._step
+                    if len(self._waiting) > _WAITING:
+                        del self._waiting[min(self._waiting)]
+                return self._waiting.pop(offset)
+            except StopIteration:
+                raise PartError("a row group has fewer rows than the footer says") from None
+            except (OSError, pa.ArrowException):
+                self._stretches, self._next = self._make(), 0  # what has failed once can't be asked again
+                raise
 
 
 def _stretches(file: Any, group: int, columns: tuple[str, ...], step: int) -> Iterator[Any]:
@@ -140,6 +144,9 @@ def _stretches(file: Any, group: int, columns: tuple[str, ...], step: int) -> It
     held: list[Any] = []
     count = 0
     for batch in file.iter_batches(batch_size=step, row_groups=[group], columns=list(columns), use_threads=False):
+        if not held and batch.num_rows == step:
+            yield pa.Table.from_batches([batch])
+            continue
         held.append(batch)
         count += batch.num_rows
         while count >= step:

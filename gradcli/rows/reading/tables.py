@@ -11,17 +11,19 @@ import pyarrow.compute as pc
 import pyarrow.types as types
 
 from ...diagnostics import Diagnostic, GradcliError
+from ..arrays import numbers as numbers_of
 from ..blocks import Array, Block, Mask
 from ..flat import Cells, fill, layouts
 from .texts import numbers
 
+_FLOAT64 = pa.float64()
 _MAX_INT = 2**63 - 1
 
 
 def block_of(start: int, table: Any, numeric: Sequence[str], keep: Sequence[str]) -> Block:
     """The block that a table is. Raises ArrowInvalid where its data is damaged."""
     block = Block(start, table.num_rows)
-    where = layouts(numeric, table.column_names)
+    where = layouts(numeric, tuple(table.column_names))
     cells = {name: _cells(name, whole(table[name])) for place in where.values() for name in place.columns}
     fill(block, where, cells)
     block.kept = {name: plain(whole(table[name])) for name in keep if name in table.column_names}
@@ -51,6 +53,8 @@ def nothing(schema: Any, size: int) -> Any:
 def _cells(name: str, column: Any) -> Cells:
     column = plain(column)
     kind = column.type
+    if kind == _FLOAT64 and not column.null_count:
+        return Cells(column.to_numpy())
     if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
         return numbers(name, column.cast(pa.string()))
     if types.is_null(kind):
@@ -62,7 +66,7 @@ def _cells(name: str, column: Any) -> Cells:
         parts = [_cells(name, pc.struct_field(column, part)) for part in ("re", "im")]
         return Cells(parts[0].values + 1j * parts[1].values, missing, parts[1].rejected | parts[0].rejected)
     if types.is_uint64(kind):
-        values = column.fill_null(0).to_numpy(zero_copy_only=False)
+        values = _filled(column, 0).to_numpy(zero_copy_only=False)
         reason = f"column `{name}`: an integer is larger than {_MAX_INT}, the largest int"
         return Cells(values.astype(np.int64), missing, dict.fromkeys(np.flatnonzero(values > _MAX_INT).tolist(), reason))
     target = pa.bool_() if types.is_boolean(kind) else pa.int64() if types.is_integer(kind) else pa.float64()
@@ -72,15 +76,20 @@ def _cells(name: str, column: Any) -> Cells:
     if kind != target:
         column = column.cast(target)
     if missing is not None:
-        column = column.fill_null(float("nan") if types.is_floating(target) else False if target == pa.bool_() else 0)
+        column = _filled(column, np.nan if types.is_floating(target) else 0)
     return Cells(column.to_numpy(zero_copy_only=False), missing)
+
+
+def _filled(column: Any, value: float) -> Any:
+    """A column with a value where it has null."""
+    return column.fill_null(numbers_of(np.array([value], column.type.to_pandas_dtype()))[0])
 
 
 def _lists(name: str, column: Any, missing: Mask | None) -> Cells:
     """A column of lists: one array where all are of one length, else an array of arrays."""
     n = len(column)
     inner = _cells(name, column.flatten())
-    lengths = np.array(pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False), dtype=np.int64)
+    lengths = np.array(_filled(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False), dtype=np.int64)
     ends = np.cumsum(lengths)
     rejected = {int(np.searchsorted(ends, k, "right")): reason for k, reason in reversed(inner.rejected.items())}
     if inner.missing is not None:

@@ -2,44 +2,47 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..arrays import literal, null, texts
 from ..flat import Cells
 from .exact import EXACT, shown, survives, too_long
 
 _NUMBER = r"^[+-]?(?i:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf(?:inity)?|nan)$"
-_INTEGER = r"^[+-]?[0-9]{16,}$"
+_INTEGER = r"^[+-]?[0-9]{16,400}$"
 _WORDS = {"true": 1.0, "false": 0.0}
 
 
-def numbers(column: str, texts: Any) -> Cells:
+def numbers(column: str, cells: Any) -> Cells:
     """The numbers that an Arrow array of text holds: float64, or bool where all are true or false.
 
     Null and empty text are missing values. An integer is rejected that float64 would silently change.
     """
-    texts = pc.fill_null(pc.utf8_trim_whitespace(texts), "")
-    fits = pc.match_substring_regex(texts, _NUMBER)
-    values = _floats(pc.if_else(fits, texts, pa.scalar(None, texts.type)).cast(pa.float64()))
-    missing = _mask(pc.equal(texts, ""))
+    cells = pc.fill_null(pc.utf8_trim_whitespace(cells), literal(""))
+    fits = pc.match_substring_regex(cells, _NUMBER)
+    values = _floats(pc.if_else(fits, cells, null(pa.string())).cast(pa.float64()))
+    missing = _mask(pc.equal(cells, literal("")))
+    odd = ~_mask(fits) & ~missing
     rejected: dict[int, str] = {}
     words = 0
-    for row in np.flatnonzero(~_mask(fits) & ~missing).tolist():
-        text = texts[row].as_py()
-        if text.lower() in _WORDS:
-            values[row] = _WORDS[text.lower()]
-            words += 1
-        else:
-            rejected[row] = f'column `{column}`: "{shown(text)}" is not a number'
+    if odd.any():
+        lower = pc.ascii_lower(cells)
+        for word, value in _WORDS.items():
+            said = _mask(pc.equal(lower, literal(word)))
+            values[said] = value
+            words += int(said.sum())
+            odd &= ~said
+        for row in np.flatnonzero(odd).tolist():
+            rejected[row] = f'column `{column}`: "{shown(cells[row].as_py())}" is not a number'
     large = np.abs(values) >= EXACT
     if large.any():
-        for row in np.flatnonzero(large & _mask(pc.match_substring_regex(texts, _INTEGER))).tolist():
-            if not survives(int(texts[row].as_py())):
-                rejected[row] = f"column `{column}`: {too_long(shown(texts[row].as_py()))}"
+        for row in np.flatnonzero(large & _mask(pc.match_substring_regex(cells, _INTEGER))).tolist():
+            if not survives(int(cells[row].as_py())):
+                rejected[row] = f"column `{column}`: {too_long(shown(cells[row].as_py()))}"
     if words and words + len(rejected) + int(missing.sum()) == len(values):
         return Cells(np.nan_to_num(values).astype(bool), missing if missing.any() else None, rejected)
     return Cells(values, missing if missing.any() else None, rejected)
@@ -50,19 +53,19 @@ def decoded(column: str, cells: Any) -> tuple[Any, dict[int, str]]:
     try:
         return cells.cast(pa.string()), {}
     except pa.ArrowInvalid:
-        texts: list[str | None] = []
+        found: list[str | None] = []
         rejected = {}
         for row, cell in enumerate(cells.to_pylist()):
             try:
-                texts.append(None if cell is None else cell.decode())
+                found.append(None if cell is None else cell.decode())
             except UnicodeDecodeError:
-                texts.append(None)
+                found.append(None)
                 rejected[row] = f"column `{column}`: {cell!r} is not UTF-8 text"
-        return pa.array(texts, pa.string()), rejected
+        return texts(found), rejected
 
 
 def _floats(array: Any) -> Any:
-    return np.array(pc.fill_null(array, math.nan).to_numpy(zero_copy_only=False))
+    return np.array(array.to_numpy(zero_copy_only=False))
 
 
 def _mask(array: Any) -> Any:

@@ -52,7 +52,17 @@ class Flat:
 
 def flattened(columns: Sequence[Column]) -> list[Flat]:
     """The columns with their arrays as one column an element. Raises GradcliError where rows differ in shape."""
-    return [flat for column in columns for flat in _flat(column)]
+    flats = [flat for column in columns for flat in _flat(column)]
+    distinct([flat.name for flat in flats])
+    return flats
+
+
+def distinct(names: Sequence[str]) -> None:
+    """Raises GradcliError where two columns have the same name."""
+    if len(set(names)) < len(names):
+        twice = next(name for k, name in enumerate(names) if name in names[:k])
+        hint = "leave it out of --keep, or rename the output"
+        raise GradcliError(Diagnostic("E006", f"two columns to be written are named `{twice}`", help=hint))
 
 
 def _flat(column: Column) -> list[Flat]:

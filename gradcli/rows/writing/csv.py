@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..arrays import literal, texts
 from .columns import Column, same
 from .files import output
 from .tables import batch_of
@@ -28,7 +28,7 @@ class CsvWriter:
         same("CSV", self._names or names, names)
         self._names = names
         if not self._output.position:
-            header = self._delimiter.join(self._quoted(pa.array(names)).to_pylist())
+            header = self._delimiter.join(self._quoted(texts(names)).to_pylist())
             self._output.write(f"{header}\n".encode())
         for start in range(0, batch.num_rows, ROWS):
             self._output.write(written(self._lines(batch.slice(start, ROWS))))
@@ -43,15 +43,15 @@ class CsvWriter:
     def _lines(self, batch: Any) -> Any:
         cells = [plain(array) if is_number(array.type) else self._quoted(plain(array)) for array in batch.columns]
         if len(cells) == 1:
-            cells = [pc.fill_null(cells[0], '""')]  # an empty line would be no row at the end
+            cells = [pc.fill_null(cells[0], literal('""'))]  # an empty line would be no row at the end
         parts: list[Any] = []
         for cell in cells:
             parts += [cell, self._delimiter]
         return joined(*parts[:-1], "\n")
 
-    def _quoted(self, texts: Any) -> Any:
-        special = pc.match_substring_regex(texts, f'["\r\n{self._delimiter}]|^$')
+    def _quoted(self, cells: Any) -> Any:
+        special = pc.match_substring_regex(cells, f'["\r\n{self._delimiter}]|^$')
         if not pc.any(special).as_py():
-            return texts
-        quoted = joined('"', pc.replace_substring(texts, '"', '""'), '"')
-        return pc.if_else(special, quoted, texts)
+            return cells
+        quoted = joined('"', pc.replace_substring(cells, '"', '""'), '"')
+        return pc.if_else(special, quoted, cells)

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as types
 
+from ..arrays import literal, texts
 from ..blocks import Array
-from .columns import Column
+from .columns import Column, distinct
 from .files import output
 from .tables import array_of
 from .text import ROWS, joined, plain, written
@@ -28,6 +28,7 @@ class JsonWriter:
         self._output = output(path, resume_at)
 
     def append(self, columns: Sequence[Column]) -> int:
+        distinct([column.name for column in columns])
         count = len(columns[0].values) if columns else 0
         for start in range(0, count, ROWS):
             parts: list[Any] = []
@@ -50,8 +51,7 @@ def _texts(values: Any, mask: Any) -> Any:
     if not isinstance(values, np.ndarray):
         return _scalars(array_of(values, mask))
     if values.dtype == object:
-        texts = pa.array([None if value is None else _dumped(value) for value in values.tolist()], pa.string())
-        return texts if mask is None else array_of(texts, mask)
+        return texts([None if value is None else _dumped(value) for value in values.tolist()], mask)
     if values.ndim > 1 or values.dtype.kind == "c":
         lists = joined(*_nested(values, None if mask is None or mask.ndim == 1 else mask), null="null")
         return lists if mask is None or mask.ndim > 1 else array_of(lists, mask)
@@ -69,28 +69,28 @@ def _nested(values: Array, mask: Any) -> list[Any]:
     for k in range(values.shape[1]):
         pieces += [", ", *_nested(values[:, k], None if mask is None else mask[:, k])]
     # The number of rows must show even where there is nothing in them.
-    return ["[", *pieces[1:], "]"] if pieces else [pa.array(["[]"] * len(values), pa.string())]
+    return ["[", *pieces[1:], "]"] if pieces else [texts(["[]"] * len(values))]
 
 
 def _scalars(array: Any) -> Any:
     """Numbers and text as JSON."""
     kind = array.type
     if types.is_floating(kind):
-        texts = plain(array)
-        if pc.any(pc.equal(array, 0.0)).as_py():  # -0 would be read as an integer, without its sign
-            texts = pc.if_else(pc.equal(texts, "-0"), "-0.0", texts)
+        cells = plain(array)
+        if pc.any(pc.equal(cells, literal("-0"))).as_py():  # would be read as an integer, without its sign
+            cells = pc.if_else(pc.equal(cells, literal("-0")), literal("-0.0"), cells)
         finite = pc.is_finite(array)
         if pc.all(finite).as_py() in (True, None):
-            return texts
-        return pc.if_else(finite, texts, joined('"', texts, '"'))
+            return cells
+        return pc.if_else(finite, cells, joined('"', cells, '"'))
     if types.is_integer(kind) or types.is_boolean(kind):
         return plain(array)
     if types.is_nested(kind):
-        return pa.array([None if value is None else _dumped(value) for value in array.to_pylist()], pa.string())
-    texts = plain(array)
-    if pc.any(pc.match_substring_regex(texts, _ESCAPED)).as_py():
-        return pa.array([None if text is None else json.dumps(text, ensure_ascii=False) for text in texts.to_pylist()])
-    return pc.if_else(pc.is_null(texts), texts, joined('"', texts, '"'))
+        return texts([None if value is None else _dumped(value) for value in array.to_pylist()])
+    cells = plain(array)
+    if pc.any(pc.match_substring_regex(cells, _ESCAPED)).as_py():
+        return texts([None if cell is None else json.dumps(cell, ensure_ascii=False) for cell in cells.to_pylist()])
+    return pc.if_else(pc.is_null(cells), cells, joined('"', cells, '"'))
 
 
 def _dumped(value: Any) -> str:

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from ..blocks import Array
-from .columns import Column, flattened, same, text_of
+from .columns import Column, distinct, flattened, same, text_of
 from .files import PartialFile
 from .npy import as_numpy
 
@@ -49,6 +49,7 @@ class NpzWriter:
     def append(self, columns: Sequence[Column]) -> int:
         if self._file is None:
             raise ValueError("the archive is finished")
+        distinct([column.name for column in columns])
         arrays = [_array(column) for column in columns]
         shapes = {column.name: array.shape[1:] for column, array in zip(columns, arrays, strict=True)}
         same("NPZ", self._shapes or shapes, shapes)

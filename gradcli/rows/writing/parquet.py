@@ -1,9 +1,8 @@
-"""Parquet that can be gone on with: each block is a little Parquet file in the file, and one footer at the end knows them all.
+"""Parquet that can be gone on with: each block ends with a footer of its own, and one at the end knows them all.
 
-A Parquet footer says where each column chunk begins, and nothing forbids gaps between these. So a block is what pyarrow
-writes for a file of its own, without the magic bytes that begin one: its column chunks and its footer. `finish` reads the
-footers back, moves what they say to where the blocks are, and writes them as one. What lies before a block is never needed
-to write it, and nothing is encoded twice.
+A footer says where each column chunk begins, and nothing forbids gaps between these. So a block is its column chunks and
+then a footer that knows this block only, by which a writer that goes on finds what is there. `finish` writes what all of
+them say as one. Nothing is encoded twice.
 """
 
 from __future__ import annotations
@@ -12,22 +11,16 @@ import struct
 from collections.abc import Sequence
 from typing import Any, BinaryIO
 
-import pyarrow.parquet as pq
-import pyarrow.types as types
+import pyarrow as pa
 
-from .columns import Column, same
-from .files import PartialFile, Sink
-from .tables import batch_of
-from .thrift import Struct, read_struct, write_struct
+from .columns import Column, Flat, flattened, same
+from .files import PartialFile
+from .pages import CHUNKS, GROUPS, MAGIC, TAIL, footer_of, kind_of, write_others, write_plain
+from .tables import array_of
+from .thrift import I64, LIST, STRUCT, Struct, packed, read_struct
 
-_MAGIC = b"PAR1"
-_TAIL = 8  # the length of a footer, and the magic
-# Fields of parquet.thrift: FileMetaData, RowGroup, ColumnChunk, ColumnMetaData
-_ROWS, _GROUPS = 3, 4
-_CHUNKS, _GROUP_BEGINS, _GROUP_BYTES, _ORDINAL = 1, 5, 6, 7
-_METADATA = 3
-_PAGES = (9, 10, 11)  # where data, index and dictionary pages begin
-_STRUCT = 12  # in Thrift
+_ROWS = 3  # of FileMetaData and of RowGroup
+_BYTES, _COMPRESSED = 2, 6  # of RowGroup
 
 
 class ParquetWriter:
@@ -36,77 +29,80 @@ class ParquetWriter:
     def __init__(self, path: str, resume_at: int | None = None) -> None:
         self._file = PartialFile(path, resume_at)
         self._schema: Any = None
+        self._footer: Struct = {}  # without row groups
+        self._resumed_at = resume_at or 0
+        self._groups: list[bytes] = []  # written since then
+        self._rows = 0
 
     def append(self, columns: Sequence[Column]) -> int:
-        batch = batch_of(columns)
-        schema = batch.schema
-        if self._schema is not None and self._schema != schema:
-            same("Parquet", *({field.name: str(field.type) for field in s} for s in (self._schema, schema)))
-        self._schema = schema
-        text = [field.name for field in schema if not types.is_primitive(field.type)]
-        begins = self._file.position == 0
-        with pq.ParquetWriter(
-            Sink(self._file, 0 if begins else len(_MAGIC)),
-            schema,
-            use_dictionary=text,
-            compression={field.name: "snappy" if field.name in text else "none" for field in schema},
-            write_statistics=text,
-            write_page_index=False,
-        ) as writer:
-            writer.write_batch(batch)
+        flats = flattened(columns)
+        others = {flat.name: array_of(flat.values, flat.mask) for flat in flats if kind_of(flat) is None}
+        self._fit(pa.schema([(flat.name, others[flat.name].type if flat.name in others else kind_of(flat)) for flat in flats]))
+        rows = len(flats[0].values) if flats else 0
+        if not self._file.position:
+            self._file.write(MAGIC)
+        groups = [packed(self._group(flats, others, rows))] if rows else []
+        self._write_footer({**self._footer, **_with(groups, rows)})
+        self._groups += groups
+        self._rows += rows
         return self._file.position
 
     def finish(self) -> None:
         with open(self._file.path, "rb") as file:
-            footer = _merged(file, self._file.position)
-        self._file.write(footer + struct.pack("<I", len(footer)) + _MAGIC)
+            footer, groups, rows = _footers(file, self._resumed_at)
+        self._write_footer({**(self._footer or footer), **_with(groups + self._groups, rows + self._rows)})
         self._file.finish()
 
     def close(self) -> None:
         self._file.close()
 
+    def _fit(self, schema: Any) -> None:
+        """Takes the columns of the first block, and holds the others to them."""
+        if self._schema is None:
+            self._schema, self._footer = schema, footer_of(schema)
+        elif self._schema != schema:
+            same("Parquet", *({field.name: str(field.type) for field in each} for each in (self._schema, schema)))
 
-def _merged(file: BinaryIO, end: int) -> bytes:
-    """One footer for all blocks, of which the last ends at `end`."""
-    first: Struct = {}
+    def _group(self, flats: Sequence[Flat], others: dict[str, Any], rows: int) -> Struct:
+        """Writes the columns of a block. Returns the row group that they are."""
+        begin = self._file.position
+        chunks = dict(zip(others, write_others(list(others), list(others.values()), self._file), strict=True)) if others else {}
+        for flat in flats:
+            if flat.name not in others:
+                chunks[flat.name] = write_plain(flat.name, flat.values, flat.mask, self._file)
+        size = self._file.position - begin
+        return {
+            CHUNKS: (LIST, (STRUCT, [chunks[flat.name] for flat in flats])),
+            _BYTES: (I64, size),
+            _ROWS: (I64, rows),
+            _COMPRESSED: (I64, size),
+        }
+
+    def _write_footer(self, footer: Struct) -> None:
+        out = packed(footer)
+        self._file.write(out + struct.pack("<I", len(out)) + MAGIC)
+
+
+def _with(groups: list[bytes], rows: int) -> Struct:
+    """The fields of a footer that say what row groups there are."""
+    return {_ROWS: (I64, rows), GROUPS: (LIST, (STRUCT, groups))}
+
+
+def _footers(file: BinaryIO, end: int) -> tuple[Struct, list[bytes], int]:
+    """What the footers say of the blocks up to `end`: the last of them, all row groups, and the number of rows."""
+    footer: Struct = {}
     groups: list[bytes] = []
     rows = 0
-    while end > len(_MAGIC):
-        first, footer = _footer(file, end)
-        found = first[_GROUPS][1][1]
-        end = footer - sum(group[_GROUP_BYTES][1] for group in found)
-        groups += [_moved(group, end - len(_MAGIC)) for group in reversed(found)]
-        rows += first[_ROWS][1]
-    first[_ROWS] = (first[_ROWS][0], rows)
-    first[_GROUPS] = (first[_GROUPS][0], (_STRUCT, groups[::-1]))
-    out = bytearray()
-    write_struct(first, out)
-    return bytes(out)
-
-
-def _footer(file: BinaryIO, end: int) -> tuple[Struct, int]:
-    """The footer of the block that ends at `end`, and where it begins."""
-    file.seek(end - _TAIL)
-    length, magic = struct.unpack("<I4s", file.read(_TAIL))
-    if magic != _MAGIC:
-        raise ValueError(f"no block of Parquet ends at {end}")
-    file.seek(end - _TAIL - length)
-    return read_struct(file.read(length))[0], end - _TAIL - length
-
-
-def _moved(group: Struct, by: int) -> bytes:
-    """A row group that lies `by` bytes further on than it says."""
-    group.pop(_ORDINAL, None)  # optional, and too small for many blocks
-    _move(group, _GROUP_BEGINS, by)
-    for chunk in group[_CHUNKS][1][1]:
-        for field in _PAGES:
-            _move(chunk[_METADATA][1], field, by)
-    out = bytearray()
-    write_struct(group, out)
-    return bytes(out)
-
-
-def _move(fields: Struct, field: int, by: int) -> None:
-    if field in fields:
-        kind, offset = fields[field]
-        fields[field] = (kind, offset + by)
+    while end > len(MAGIC):
+        file.seek(end - TAIL)
+        length, magic = struct.unpack("<I4s", file.read(TAIL))
+        if magic != MAGIC:
+            raise ValueError(f"no block of Parquet ends at {end}")
+        file.seek(end - TAIL - length)
+        footer, _ = read_struct(file.read(length))
+        rows += footer[_ROWS][1]
+        end -= TAIL + length
+        for group in footer[GROUPS][1][1]:
+            groups.append(packed(group))
+            end -= group[_COMPRESSED][1]
+    return footer, groups[::-1], rows

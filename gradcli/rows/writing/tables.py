@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from ..arrays import null, numbers, texts
 from .columns import Column, flattened, text_of
 
 
@@ -23,7 +25,7 @@ def array_of(values: Any, mask: Any = None) -> Any:
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks() if values.num_chunks != 1 else values.chunk(0)
     if not isinstance(values, np.ndarray):
-        return values if mask is None else pa.compute.if_else(pa.array(mask), pa.scalar(None, values.type), values)
+        return values if mask is None else pc.if_else(numbers(mask), null(values.type), values)
     if values.dtype == object:
-        return pa.array([text_of(value) for value in values.tolist()], pa.string(), mask=mask)
-    return pa.array(np.ascontiguousarray(values), mask=mask)
+        return texts([text_of(value) for value in values.tolist()], mask)
+    return numbers(values, mask)

@@ -8,6 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as types
 
+from ..arrays import literal, texts
+
 ROWS = 1 << 16  # rows that are text at once: bounds the memory that this takes
 
 
@@ -16,7 +18,7 @@ def plain(array: Any) -> Any:
     if types.is_string(array.type):
         return array
     if types.is_nested(array.type) or types.is_binary(array.type) or types.is_large_binary(array.type):
-        return pa.array([None if value is None else str(value) for value in array.to_pylist()], pa.string())
+        return texts([None if value is None else str(value) for value in array.to_pylist()])
     return array.cast(pa.string())
 
 
@@ -27,7 +29,8 @@ def is_number(kind: Any) -> bool:
 
 def joined(*parts: Any, null: str = "") -> Any:
     """The texts of several columns, with those that are the same in each row, as one column."""
-    return pc.binary_join_element_wise(*parts, "", null_handling="replace", null_replacement=null)
+    columns = [literal(part) if isinstance(part, str) else part for part in (*parts, "")]
+    return pc.binary_join_element_wise(*columns, null_handling="replace", null_replacement=null)
 
 
 def written(array: Any) -> memoryview:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-_TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = range(1, 13)
+TRUE, FALSE, BYTE, I16, I32, I64, DOUBLE, BINARY, LIST, SET, MAP, STRUCT = range(1, 13)
 
 Struct = dict[int, tuple[int, Any]]
 
@@ -36,21 +36,21 @@ def read_struct(data: bytes, at: int = 0) -> tuple[Struct, int]:
             raw, at = _varint(data, at)
             number = (raw >> 1) ^ -(raw & 1)
         kind = head & 0x0F
-        value, at = (None, at) if kind in (_TRUE, _FALSE) else _read(data, at, kind)
+        value, at = (None, at) if kind in (TRUE, FALSE) else _read(data, at, kind)
         fields[number] = (kind, value)
     return fields, at + 1
 
 
 def _read(data: bytes, at: int, kind: int) -> tuple[Any, int]:
-    if kind in (_I16, _I32, _I64):
+    if kind in (I16, I32, I64):
         raw, at = _varint(data, at)
         return (raw >> 1) ^ -(raw & 1), at
-    if kind == _BINARY:
+    if kind == BINARY:
         size, at = _varint(data, at)
         return data[at : at + size], at + size
-    if kind == _STRUCT:
+    if kind == STRUCT:
         return read_struct(data, at)
-    if kind in (_LIST, _SET):
+    if kind in (LIST, SET):
         head = data[at]
         size, at = (head >> 4, at + 1) if head >> 4 < 15 else _varint(data, at + 1)
         items = []
@@ -58,14 +58,15 @@ def _read(data: bytes, at: int, kind: int) -> tuple[Any, int]:
             item, at = _read(data, at, head & 0x0F)
             items.append(item)
         return (head & 0x0F, items), at
-    if kind == _DOUBLE:
+    if kind == DOUBLE:
         return data[at : at + 8], at + 8
-    if kind in (_BYTE, _TRUE, _FALSE):  # a bool within a list is a byte
+    if kind in (BYTE, TRUE, FALSE):  # a bool within a list is a byte
         return data[at], at + 1
     raise ValueError(f"a footer of Parquet has no type {kind}")
 
 
-def _put_varint(value: int, out: bytearray) -> None:
+def put_varint(value: int, out: bytearray) -> None:
+    """Appends a number that isn't negative, seven bits a byte."""
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
         value >>= 7
@@ -80,31 +81,38 @@ def write_struct(fields: Struct, out: bytearray) -> None:
             out.append(number - last << 4 | kind)
         else:
             out.append(kind)
-            _put_varint(number << 1, out)
+            put_varint(number << 1, out)
         last = number
-        if kind not in (_TRUE, _FALSE):
+        if kind not in (TRUE, FALSE):
             _write(kind, value, out)
     out.append(0)
 
 
+def packed(fields: Struct) -> bytes:
+    """A struct as it is written."""
+    out = bytearray()
+    write_struct(fields, out)
+    return bytes(out)
+
+
 def _write(kind: int, value: Any, out: bytearray) -> None:
-    if kind in (_I16, _I32, _I64):
-        _put_varint(value << 1 if value >= 0 else (-value << 1) - 1, out)
-    elif kind == _BINARY:
-        _put_varint(len(value), out)
+    if kind in (I16, I32, I64):
+        put_varint(value << 1 if value >= 0 else (-value << 1) - 1, out)
+    elif kind == BINARY:
+        put_varint(len(value), out)
         out += value
-    elif kind == _STRUCT and isinstance(value, bytes):
+    elif kind == STRUCT and isinstance(value, bytes):
         out += value
-    elif kind == _STRUCT:
+    elif kind == STRUCT:
         write_struct(value, out)
-    elif kind in (_LIST, _SET):
+    elif kind in (LIST, SET):
         size = len(value[1])
         out.append(min(size, 15) << 4 | value[0])
         if size >= 15:
-            _put_varint(size, out)
+            put_varint(size, out)
         for item in value[1]:
             _write(value[0], item, out)
-    elif kind == _DOUBLE:
+    elif kind == DOUBLE:
         out += value
     else:
         out.append(value)
