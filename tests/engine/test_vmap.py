@@ -9,7 +9,7 @@ import pytest
 
 import gradcli
 
-from .programs import value
+from .programs import outputs, value
 
 A = "[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]"
 
