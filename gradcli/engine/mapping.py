@@ -174,10 +174,26 @@ def _group(run: Run, transform: Transform, pairs: list[tuple[Any, int | None]], 
         found = " and ".join(f"{n} in {what}" for n, what in sizes.items())
         message = f"the arguments of `{transform.name}` differ in their numbers of rows: {found}"
         run.fail("E314", message if sizes else f"`{transform.name}` has no argument with rows", site.span)
-    (n,), parent = sizes, run.group
+    (n,) = sizes
+    return opened(run, n)
+
+
+def opened(run: Run, n: int) -> Group:
+    """`n` rows, where rows run already in each of these."""
+    parent = run.group
     if parent is None:
         return Group(n)
     return Group(n * parent.size, parent, run.backend.xp.repeat(run.backend.xp.arange(parent.size), n), n)
+
+
+def on_rows(run: Run, group: Group, call: Callable[[], Any], site: Site) -> Any:
+    """What `call` gives for all rows of a group at once."""
+    outside, divisions = run.group, len(run.changes)
+    try:
+        return _call(run, group, call, site)
+    finally:
+        run.group = outside
+        take_back(run, divisions)
 
 
 def _call(run: Run, group: Group, call: Callable[[], Any], site: Site) -> Any:

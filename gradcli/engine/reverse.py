@@ -88,7 +88,7 @@ def sweep_segment(
     marked = None if not segment.earlier else dependents([segment], wanted, {target[1]})
     pass_ = (RecordedSweep if recorded else Sweep)(run, wanted, marked, set())
     found = _pass([segment], [(target, cotangent)], pass_)
-    if pass_.risks and not _are_finite(run, found):
+    if not recorded and pass_.risks and not _are_finite(run, found):
         found = _pass([segment], [(target, cotangent)], Sweep(run, wanted, marked, set(), repairs=True))
     return found
 

@@ -12,13 +12,14 @@ from typing import Any
 
 from ..ops import OPS
 from .apply import apply
-from .backends import count, dtype_name, is_complex, is_inexact, shape_of
+from .backends import count, dtype_name, is_inexact, shape_of
 from .batches import joined, verify_batch, warn_of_mixing
 from .boxes import primal
 from .calls import call_value
+from .columns import columns
 from .compressed import zero_block
 from .derivatives import beside, direction, note_unconnected, seeds_for, verify_target, zeros_like
-from .jacobians import entries, turned, unit, verify_real
+from .jacobians import entries, verify_real
 from .levels import Recording, along
 from .run import Run
 from .tape import Site
@@ -26,7 +27,7 @@ from .transform_arguments import VECTORS, Structure, take_positions, take_vector
 from .unregistered import UnregisteredError
 from .values import List, Transform, leaves, map_structure, read, show_shape
 
-STACK, RESHAPE = OPS["stack"], OPS["reshape"]
+RESHAPE = OPS["reshape"]
 GRADIENTS = "gradients"  # the kind of transform that `hessian` and `hvp` are made with: no builtin
 
 
@@ -176,8 +177,7 @@ def _jacobian(
     """For each number of the value, the structure of the arguments; each block of shape value.shape + argument.shape.
 
     The function is called once, and sweeps go over what that recorded, back or forward, as few as its structure allows. If
-    forward mode is asked for, which keeps nothing, tangents go along with calls instead, one for each element of the
-    arguments.
+    forward mode is asked for, which keeps nothing, tangents go along with calls instead.
     """
     structure = Structure(transform, arguments)
     if transform.mode == "forward" and (run.rules or not transform.sparse):
@@ -212,22 +212,16 @@ def _blocks(
 def _columns(
     run: Run, transform: Transform, arguments: list[Any], keywords: dict[str, Any], structure: Structure, site: Site
 ) -> Any:
-    """All blocks, by a call for each element of the arguments; by two for a complex one, along 1 and along i."""
+    """All blocks, by tangents that go along with calls."""
     value: Any = None
-    columns: list[list[Any]] = []  # for each number among the arguments, for each of its elements: the tangents of the value
-    for j, source in enumerate(structure.numbers):
-        like = primal(source)
-        columns.append([])
-        for k in range(count(shape_of(like)) if is_inexact(like) else 0):
-            column: list[Any] = []
-            for turn in (1.0, 1j) if is_complex(like) else (1.0,):
-                seed = unit(run, like, k) if turn == 1.0 else unit(run, like, k) * turn
-                tangents = [seed if i == j else None for i in range(len(structure.numbers))]
-                value, tangent = along(run, transform.function, arguments, keywords, transform.positions, tangents, site)
-                verify_target(run, value, site.span, of=transform.function)
-                moved = [read(t) for t in leaves(_filled(run, value, tangent))]
-                column = [turned(run, site, *pair) for pair in zip(column, moved, strict=True)] if column else moved
-            columns[-1].append(column)
+
+    def move(tangents: list[Any]) -> list[Any]:
+        nonlocal value
+        value, tangent = along(run, transform.function, arguments, keywords, transform.positions, tangents, site)
+        verify_target(run, value, site.span, of=transform.function)
+        return [read(t) for t in leaves(_filled(run, value, tangent))]
+
+    found = columns(run, move, structure.numbers, site)
     if value is None:
         value = call_value(run, transform.function, arguments, keywords, site)
         verify_target(run, value, site.span, of=transform.function)
@@ -237,25 +231,22 @@ def _columns(
             blocks.append(structure.of([None] * len(structure.numbers)))
             continue
         _verify_size(run, shape_of(primal(target)), structure, site)
-        pairs = zip(structure.numbers, columns, strict=True)
-        row = [_block(run, site, target, source, [column[i] for column in found]) for source, found in pairs]
+        pairs = zip(structure.numbers, found, strict=True)
+        row = [_block(run, site, target, source, moved[i] if moved else None) for source, moved in pairs]
         blocks.append(structure.of(row))
     rest = iter(blocks)
     return map_structure(lambda v: next(rest), value)
 
 
-def _block(run: Run, site: Site, target: Any, source: Any, columns: list[Any]) -> Any:
-    """The derivatives of a target by a source, of shape target.shape + source.shape, from their columns; None for a source
-    that isn't differentiable."""
+def _block(run: Run, site: Site, target: Any, source: Any, moved: Any) -> Any:
+    """The derivatives of a target by a source, of shape target.shape + source.shape, from how it moves with the source's
+    elements; None for a source that isn't differentiable."""
     if not is_inexact(primal(source)):
         return _gradient(run, target, source, None, site)
-    if not columns:
+    if moved is None:
         return zero_block(run, target, source)
     shape, inner = shape_of(primal(target)), shape_of(primal(source))
-    if not inner:
-        return columns[0]
-    stacked = apply(run, site.derived(STACK), tuple(columns), {"axis": -1})
-    return apply(run, site.derived(RESHAPE), (stacked,), {"shape": list(shape + inner)})
+    return apply(run, site.derived(RESHAPE), (moved,), {"shape": list(shape + inner)}) if inner else moved
 
 
 def _verify_size(run: Run, shape: tuple[int, ...], structure: Structure, site: Site) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import gradcli
 
-from .programs import value
+from .programs import outputs, value
 
 A = "[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]"
 
@@ -39,6 +39,12 @@ VALUES: list[tuple[str, Any]] = [
 @pytest.mark.parametrize(("expression", "expected"), VALUES)
 def test_values(expression: str, expected: Any) -> None:
     np.testing.assert_allclose(value(f"y = {expression.replace('A', A)}; output y"), expected, rtol=1e-15)
+
+
+def test_what_rows_share_inside_a_recorded_transform() -> None:
+    """The sweep goes over rows, and what it gives is on the trace."""
+    source = "var v = [0.25, 0.5]\ng = grad(fn(v) = sum(vmap(fn(w) = w*sum(v**2))([1.0, 2.0])))(v)\noutput g, grad(g, v)"
+    np.testing.assert_allclose(list(outputs(source).values()), [[1.5, 3.0], [6.0, 6.0]], rtol=1e-15)
 
 
 REFUSALS = [
