@@ -18,6 +18,7 @@ from typing import Any
 from ..diagnostics import Diagnostic, GradcliError
 from ..ops.op import Op
 
+LINE = 8  # float64 numbers in a line of the cache
 INT_MIN, INT_MAX = -(2**63), 2**63 - 1
 
 
@@ -113,6 +114,16 @@ class Backend:
     def operand(self, value: Any) -> Any:
         """A value as rules on arrays take it: no scalar of Python's, whose operators raise where IEEE has a result."""
         return self.scalar(value) if is_scalar(value) else value
+
+    def empty(self, shape: tuple[int, ...]) -> Any:
+        """A float64 array to write to, which begins where a line of the cache does: a store that crosses two takes twice as
+        long."""
+        xp, size = self.xp, count(shape)
+        if self.name != "cpu" or size < LINE:
+            return xp.empty(shape)
+        whole = xp.empty(size + LINE)
+        first = -whole.__array_interface__["data"][0] // 8 % LINE
+        return whole[first : first + size].reshape(shape)
 
     def is_finite(self, value: Any) -> bool:
         """Whether a number, or every element of an array, is finite (or their squares overflow: never true by mistake)."""

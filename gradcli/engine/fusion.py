@@ -118,8 +118,8 @@ def _fuse(
                 return y
         if frame[0].group is not None:
             values = [leaf.of(frame) for leaf in leaves]
-            site = rows.site(frame[0], values)
-            return cold(frame) if site is None else single(frame[0], site, tuple(values))
+            y = rows.evaluate(frame[0], values)
+            return cold(frame) if y is MISS else y
         count += 1
         if count >= HOT:
             choose([leaf.of(frame) for leaf in leaves])
@@ -140,9 +140,9 @@ def _fuse(
         rest = iter(given)
         values = [next(rest) if leaf.kind == "closure" else leaf.of(frame) for leaf in leaves]
         if grouped:
-            site = rows.site(frame[0], values)
-            if site is not None:
-                return single(frame[0], site, tuple(values))
+            y = rows.evaluate(frame[0], values)
+            if y is not MISS:
+                return y
         else:
             choose(values)
         return _one_by_one(frame[0], ops, values, single)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..ops import OPS
 from .apply import apply
 from .backends import is_complex, shape_of, sum_to
 from .boxes import primal
-from .compound import EXPRESSION, array_pulls
+from .compound import EXPRESSION
 from .formulas import array_pull, is_bounded
 from .lanes import Group, Lanes, common, deepest, lifted, spread, with_rows, zeros
+from .row_functions import pulled
 from .rules import Value
 from .run import Run
-from .tape import Site
+from .tape import Known, Site
 
 ADD, SPREAD_ROWS = OPS["add"], OPS["spread_rows"]
 
@@ -31,6 +32,10 @@ def apart_from(c: Any) -> Any:
 def _once(g: Any) -> Any:
     """A cotangent of which all elements are one number, as that of a sum, as that number."""
     return g if any(g.strides) or not g.size else g[(0,) * g.ndim]
+
+
+def _is_one(value: Any) -> bool:
+    return not shape_of(value) and bool(value == 1.0)
 
 
 def _is_plain(value: Any) -> bool:
@@ -59,8 +64,6 @@ class LaneSweep:
         """The same a row at a time."""
         self.laned = True
         self.site = site
-        if type(g) is Lanes and g.group is self.within and type(y) is not Lanes and Lanes not in map(type, operands):
-            return self._seeded(site, operands, numbers, g, y, number)
         backend, marked = self.run.backend, self.marked
         if type(g) is Lanes and g.group is self.within and type(y) is not Lanes and Lanes not in map(type, operands):
             return self._seeded(site, operands, numbers, g, y, number)
@@ -68,11 +71,13 @@ class LaneSweep:
         assert group is not None
         free = number in self.owned and g.group is group  # whether nobody needs `g` any more after the last operand
         cotangent = g.array if type(g) is Lanes and g.group is group else spread(backend.xp, g, group).array
+        if type(y) is Lanes and type(y.array) is Known and y.group is group and not self.repairs:
+            return self._by_partials(site, operands, numbers, cotangent, y.array.partials, group)
         result, *arrays = [with_rows(v, group) for v in (y, *operands)]
         together = site.op.name == EXPRESSION and not self.repairs and (marked is None or marked.issuperset(numbers))
         if together and all(map(_is_plain, (cotangent, *arrays))):
             self.risks = True
-            shares = array_pulls(backend, site.op, site.operands)(cotangent.shape, _once(cotangent), *arrays)
+            shares = pulled(backend, site.op, site.operands, cotangent.shape, _once(cotangent), arrays)
             for k, n, c in zip(site.operands, numbers, shares, strict=True):
                 c = sum_to(c, (*shape_of(operands[k]), group.size))
                 self.add(n, self.settled(Lanes(c, group), operands[k]), fresh=True)
@@ -97,6 +102,25 @@ class LaneSweep:
                 continue
             c = sum_to(pull(cotangent, result, *arrays), (*shape_of(operand), group.size))
             self.add(n, self.settled(Lanes(self._typed(c, operand), group), operand))
+
+    def _by_partials(
+        self, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, partials: Sequence[Any], group: Group
+    ) -> None:
+        """The same where the partials are known."""
+        self.risks = True
+        backend, once = self.run.backend, _once(g)
+        for k, n, partial in zip(site.operands, numbers, partials, strict=True):
+            if self.marked is not None and n not in self.marked:
+                continue
+            if _is_one(partial):
+                c, fresh = g, False
+            elif _is_one(once) and shape_of(partial) == g.shape:
+                c, fresh = partial, False  # the record may be passed again
+            else:
+                c, fresh = backend.xp.multiply(g, partial, out=backend.empty(g.shape)), True
+            own = (*shape_of(operands[k]), group.size)
+            fresh = fresh or own != c.shape
+            self.add(n, self.settled(Lanes(sum_to(c, own), group), operands[k]), fresh)
 
     def each(self, g: Any, y: Any) -> Any:
         """The cotangent of a result with rows, where rules gave one for all of them: each row has its own, so that what rows

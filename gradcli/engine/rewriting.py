@@ -1,0 +1,117 @@
+"""Formulas for arrays in fewer steps, the same to the last bit: each step is a pass over memory.
+
+Ops of the table that have a formula of their own become that; `x**2` is a product, `x / 4` one with 0.25, `a + -b` a difference;
+signs and powers of two go into constants. What is written twice is one node.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..ops import OPS
+from ..ops.formula import Formula
+from .compound import substitute
+from .formula_source import STRICT, simplified
+from .formulas import forward_formula
+
+
+class Rewriting:
+    """Rewrites formulas, which then have their common parts in common."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[tuple[Any, ...], Formula] = {}  # one for each that is written in the same way
+
+    def of(self, formula: Formula) -> Formula:
+        made: dict[int, Formula] = {}
+        for node in formula:
+            made[id(node)] = self._node(node.kind, node.value, tuple([made[id(a)] for a in node.arguments]))
+        return made[id(formula)]
+
+    def _node(self, kind: str, value: Any, arguments: tuple[Formula, ...]) -> Formula:
+        """The node that computes this of nodes that are rewritten already."""
+        if kind in STRICT:
+            kind = "mul"
+        if arguments:
+            if (simpler := simplified(kind, arguments)) is not None:
+                return self._number(simpler.value) if simpler.kind == "number" else simpler
+            if (cheaper := self._cheaper(kind, *arguments)) is not None:
+                return cheaper
+            if kind != "where" and OPS[kind].forward is not None:
+                return self.of(substitute(forward_formula(OPS[kind]), dict(enumerate(arguments))))
+        key = (kind, type(value), repr(value), *map(id, arguments))
+        if key not in self._nodes:
+            self._nodes[key] = Formula(kind, value, arguments)
+        return self._nodes[key]
+
+    def _cheaper(self, kind: str, *arguments: Formula) -> Formula | None:
+        """What takes fewer passes, or quicker ones; None where there is nothing to gain."""
+        if kind == "neg":
+            return self._negated(arguments[0])
+        if len(arguments) != 2:
+            return None
+        a, b = arguments
+        if kind == "pow" and b.kind == "number":
+            return self._power(a, b.value)
+        if kind == "div" and _is_power_of_two(b) and a.kind != "number":
+            return self._node("mul", None, (self._number(1.0 / b.value), a))
+        if kind == "mul":
+            return self._product(a, b)
+        if kind == "add" and b.kind == "neg":
+            return self._node("sub", None, (a, b.arguments[0]))
+        if kind == "add" and a.kind == "neg":
+            return self._node("sub", None, (b, a.arguments[0]))
+        if kind == "sub" and b.kind == "neg":
+            return self._node("add", None, (a, b.arguments[0]))
+        return None
+
+    def _number(self, value: float) -> Formula:
+        return self._node("number", value, ())
+
+    def _power(self, a: Formula, exponent: Any) -> Formula | None:
+        """As `Backend.power` has it."""
+        if a.kind == "number" or isinstance(exponent, complex) or exponent not in (2, 3, 4, -1):
+            return None
+        if exponent == -1:
+            return self._node("div", None, (self._number(1.0), a))
+        square = self._node("mul", None, (a, a))
+        return square if exponent == 2 else self._node("mul", None, (square, a if exponent == 3 else square))
+
+    def _product(self, a: Formula, b: Formula) -> Formula | None:
+        if b.kind == "number" and a.kind != "number":
+            a, b = b, a
+            return self._node("mul", None, (a, b))
+        if a.kind == "neg":
+            return self._node("neg", None, (self._node("mul", None, (a.arguments[0], b)),))
+        if b.kind == "neg":
+            return self._node("neg", None, (self._node("mul", None, (a, b.arguments[0])),))
+        if _is_real(a) and b.kind == "mul" and _is_power_of_two(inner := b.arguments[0]):
+            factor = a.value * inner.value
+            # The inner product is exact where it doesn't overflow; where it does, so does the whole.
+            if abs(a.value) >= 1 <= abs(inner.value) and math.isfinite(factor):
+                return self._node("mul", None, (self._number(factor), b.arguments[1]))
+        return None
+
+    def _negated(self, a: Formula) -> Formula | None:
+        """The opposite of `a`, where its sign can go into something."""
+        if _is_real(a):
+            return self._number(-a.value)
+        if a.kind == "neg":
+            return a.arguments[0]
+        if a.kind != "mul":
+            return None
+        first, second = a.arguments
+        if (turned := self._negated(first)) is not None and first.kind in ("number", "mul"):
+            return self._node("mul", None, (turned, second))
+        if (turned := self._negated(second)) is not None and second.kind == "mul":
+            return self._node("mul", None, (first, turned))
+        return None
+
+
+def _is_real(formula: Formula) -> bool:
+    return formula.kind == "number" and not isinstance(formula.value, complex)
+
+
+def _is_power_of_two(formula: Formula) -> bool:
+    """Whether it is a number by which division is exactly multiplication by its inverse."""
+    return _is_real(formula) and 1e-300 < abs(formula.value) < 1e300 and abs(math.frexp(formula.value)[0]) == 0.5
