@@ -22,7 +22,7 @@ from .fused_source import MISS, Plan
 from .lanes import Lanes, with_rows
 from .row_functions import Key, key_of, value_function
 from .run import Run
-from .tape import Known, Site, Trace
+from .tape import WithPartials, Site, Trace
 from .values import read, show_shape
 
 MANY = 2**10  # elements of the largest operand
@@ -77,7 +77,7 @@ class FusedRows:
         value = Lanes(y, group)
         if not recorded:
             return value
-        kept = Lanes(Known(whole, y.dtype, partials), group) if by else None
+        kept = Lanes(WithPartials(whole, y.dtype, partials), group) if by else None
         return record(trace, site, values, primals, {}, value, active, kept)
 
     def _shape(self, run: Run, values: list[Any], primals: list[Any]) -> tuple[int, ...] | None:

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from ..diagnostics import Span
 from ..lang import program
 from .boxes import Dual, primal
 from .compiler import Closure, Compiler
@@ -21,7 +22,7 @@ from .fused_rows import FusedRows
 from .fused_source import MISS, Leaf, Operation, Plan, write
 from .inlining import Known, expression_of, inlined
 from .read_derivatives import NotPlainError
-from .readings import READ, is_operation, is_readable, read_call
+from .readings import READ, is_operation, is_readable, read_body, read_call
 from .tape import Site
 from .values import FRAME_HEAD, List, Variable
 
@@ -63,6 +64,41 @@ def plan_list(c: Compiler, node: program.Call) -> list[Plan] | None:
             found.ops.append(Operation(Site(op, node.span), refs))
         return plans if reading.listed and leaves else None
     return None
+
+
+def fuse_body(c: Compiler, body: tuple[program.Statement, ...], span: Span, cold: Closure) -> Closure:
+    """The closure of a function's body, which is one operation on rows where all that it computes can be."""
+    if c.slow or c.counts or not isinstance(body[-1], program.Return):
+        return cold
+    functions = c.functions
+    rows: FusedRows | None = None
+    leaves: list[Leaf] = []
+    looked = False
+
+    def look() -> None:
+        nonlocal rows, leaves
+        with suppress(NotPlainError):
+            reading = read_body(body, functions, span)
+            (op,) = reading.ops()
+            slots = [operand.slot for operand in reading.operands if isinstance(operand, program.Read)]
+            leaves = [Leaf("cell" if slot.cell else "slot", slot.index + FRAME_HEAD) for slot in slots]
+            refs = tuple([("leaf", k) for k in range(len(leaves))])
+            rows = FusedRows(Plan([Operation(Site(op, span), refs)], leaves)) if leaves else None
+
+    def call(frame: list[Any]) -> Any:
+        nonlocal looked
+        if frame[0].group is not None:
+            if not looked:  # never, for programs without rows
+                looked = True
+                look()
+            if rows is not None:
+                values = [frame[leaf.value] if leaf.kind == "slot" else frame[leaf.value][0] for leaf in leaves]
+                y = rows.evaluate(frame[0], values)
+                if y is not MISS:
+                    return y
+        return cold(frame)
+
+    return call
 
 
 def fuse_list(plans: list[Plan], cold: Closure, single: Callable[[Any, Site, tuple[Any, ...]], Any]) -> Closure:

@@ -15,7 +15,7 @@ from .lanes import Group, Lanes, common, deepest, lifted, spread, with_rows, zer
 from .row_functions import pulled
 from .rules import Value
 from .run import Run
-from .tape import Known, Site
+from .tape import WithPartials, Site
 
 ADD, SPREAD_ROWS = OPS["add"], OPS["spread_rows"]
 
@@ -71,7 +71,7 @@ class LaneSweep:
         assert group is not None
         free = number in self.owned and g.group is group  # whether nobody needs `g` any more after the last operand
         cotangent = g.array if type(g) is Lanes and g.group is group else spread(backend.xp, g, group).array
-        if type(y) is Lanes and type(y.array) is Known and y.group is group and not self.repairs:
+        if type(y) is Lanes and type(y.array) is WithPartials and y.group is group and not self.repairs:
             return self._by_partials(site, operands, numbers, cotangent, y.array.partials, group)
         result, *arrays = [with_rows(v, group) for v in (y, *operands)]
         together = site.op.name == EXPRESSION and not self.repairs and (marked is None or marked.issuperset(numbers))

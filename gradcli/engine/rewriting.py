@@ -13,7 +13,7 @@ from ..ops import OPS
 from ..ops.formula import Formula
 from .compound import substitute
 from .formula_source import STRICT, simplified
-from .formulas import forward_formula
+from .formulas import forward_formula, scalar_function
 
 
 class Rewriting:
@@ -33,6 +33,10 @@ class Rewriting:
         if kind in STRICT:
             kind = "mul"
         if arguments:
+            if kind == "where" and _is_real(arguments[0]):
+                return arguments[1] if arguments[0].value else arguments[2]
+            if kind != "where" and all(_is_real(a) for a in arguments):
+                return self._number(scalar_function(OPS[kind])(*[float(a.value) for a in arguments]))
             if (simpler := simplified(kind, arguments)) is not None:
                 return self._number(simpler.value) if simpler.kind == "number" else simpler
             if (cheaper := self._cheaper(kind, *arguments)) is not None:
@@ -81,6 +85,8 @@ class Rewriting:
         if b.kind == "number" and a.kind != "number":
             a, b = b, a
             return self._node("mul", None, (a, b))
+        if _is_real(a) and a.value == -1:
+            return self._node("neg", None, (b,))
         if a.kind == "neg":
             return self._node("neg", None, (self._node("mul", None, (a.arguments[0], b)),))
         if b.kind == "neg":

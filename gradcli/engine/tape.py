@@ -108,7 +108,7 @@ class Blank:
         return math.prod(self.shape)
 
 
-class Known(Blank):
+class WithPartials(Blank):
     """A result whose value no rule will read, and the partials that came with it, by the active operands."""
 
     __slots__ = ("partials",)
