@@ -19,23 +19,24 @@ from .boxes import UNBOXED, level_of, primal
 from .compound import EXPRESSION, compound, substitute
 from .formulas import forward_formula
 from .fused_source import MISS, Plan
-from .lanes import Lanes, with_rows
+from .lanes import Group, Lanes, narrow, with_rows
 from .row_functions import Key, key_of, value_function
 from .run import Run
-from .tape import WithPartials, Site, Trace
+from .tape import Site, Trace, WithPartials
 from .values import read, show_shape
 
 MANY = 2**10  # elements of the largest operand
-HOT = 2**17  # elements in all evaluations so far; writing the functions takes as long as going through some of them
+HOT = 2**18  # elements that operations went through so far; writing the functions takes about as long
 
 
 class FusedRows:
     """The operation of an expression's plan."""
 
-    __slots__ = ("_count", "_key", "_plan", "_site")
+    __slots__ = ("_compares", "_count", "_key", "_plan", "_site")
 
     def __init__(self, plan: Plan) -> None:
         self._plan, self._count = plan, 0
+        self._compares = plan.ops[-1].site.op.integers == "bool"
         self._site: Site | None = None
         self._key: Key = ()
 
@@ -46,7 +47,11 @@ class FusedRows:
             return MISS
         values = [read(v) for v in values]
         primals = [primal(v) for v in values]
-        shape = self._shape(run, values, primals)
+        group = run.group
+        assert group is not None
+        if not all([type(p) is not Lanes or group.within(p.group) for p in primals]):  # noqa: C419
+            return MISS
+        shape = self._shape(values, primals)
         if shape is None:
             return MISS
         if self._site is None:
@@ -57,12 +62,11 @@ class FusedRows:
             formula = _formula(self._plan)
             self._key = key_of(formula)
             self._site = Site(compound(EXPRESSION, formula, len(self._plan.leaves)), ops[-1].site.span)
-        return self._value(run, self._site, values, primals, shape)
+        return self._value(run, self._site, group, values, [narrow(p, group) for p in primals], shape)
 
-    def _value(self, run: Run, site: Site, values: list[Any], primals: list[Any], shape: tuple[int, ...]) -> Any:
-        group, backend = run.group, run.backend
-        assert group is not None
-        active = tuple([k for k, v in enumerate(values) if level_of(v) != UNBOXED])
+    def _value(self, run: Run, site: Site, group: Group, values: list[Any], primals: list[Any], shape: tuple[int, ...]) -> Any:
+        backend = run.backend
+        active = () if self._compares else tuple([k for k, v in enumerate(values) if level_of(v) != UNBOXED])
         trace = _common_trace([values[k] for k in active]) if active else run.trace
         if trace is None or trace.keeps_constants:
             return apply(run, site, tuple(values))
@@ -80,7 +84,7 @@ class FusedRows:
         kept = Lanes(WithPartials(whole, y.dtype, partials), group) if by else None
         return record(trace, site, values, primals, {}, value, active, kept)
 
-    def _shape(self, run: Run, values: list[Any], primals: list[Any]) -> tuple[int, ...] | None:
+    def _shape(self, values: list[Any], primals: list[Any]) -> tuple[int, ...] | None:
         """The shape of what the expression gives a row; None where its operands are anything but floats and float64 arrays that
         go together, with the rows that run, or too few so far."""
         shapes, largest = [], 0
@@ -88,16 +92,16 @@ class FusedRows:
             if type(inner) is float:
                 continue
             array = inner.array if type(inner) is Lanes else inner
-            if type(inner) is Lanes and inner.group is run.group:
+            if type(inner) is Lanes:
                 largest = max(largest, array.size)
-            elif type(inner) is Lanes or not shape_of(array):
+            elif not shape_of(array):
                 return None
-            if (type(value) is not tuple and level_of(value) != UNBOXED) or array.dtype.char != "d":
+            if array.dtype.char != "d" or not (self._compares or type(value) is tuple or level_of(value) == UNBOXED):
                 return None
             shapes.append(inner.shape)
         if largest < MANY:
             return None
-        self._count += largest
+        self._count += largest * len(self._plan.ops)
         if self._count < HOT:
             return None
         return shapes[0] if shapes.count(shapes[0]) == len(shapes) else broadcast_shapes(shapes)

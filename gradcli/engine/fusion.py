@@ -22,7 +22,7 @@ from .fused_rows import FusedRows
 from .fused_source import MISS, Leaf, Operation, Plan, write
 from .inlining import Known, expression_of, inlined
 from .read_derivatives import NotPlainError
-from .readings import READ, is_operation, is_readable, read_body, read_call
+from .readings import COMPARISONS, READ, is_operation, is_readable, read_body, read_call
 from .tape import Site
 from .values import FRAME_HEAD, List, Variable
 
@@ -71,31 +71,54 @@ def fuse_body(c: Compiler, body: tuple[program.Statement, ...], span: Span, cold
     if c.slow or c.counts or not isinstance(body[-1], program.Return):
         return cold
     functions = c.functions
-    rows: FusedRows | None = None
-    leaves: list[Leaf] = []
-    looked = False
+    hot: Closure | None = None
 
-    def look() -> None:
-        nonlocal rows, leaves
+    def look() -> Closure:
         with suppress(NotPlainError):
             reading = read_body(body, functions, span)
             (op,) = reading.ops()
             slots = [operand.slot for operand in reading.operands if isinstance(operand, program.Read)]
             leaves = [Leaf("cell" if slot.cell else "slot", slot.index + FRAME_HEAD) for slot in slots]
-            refs = tuple([("leaf", k) for k in range(len(leaves))])
-            rows = FusedRows(Plan([Operation(Site(op, span), refs)], leaves)) if leaves else None
+            if leaves:
+                refs = tuple([("leaf", k) for k in range(len(leaves))])
+                return _on_rows(FusedRows(Plan([Operation(Site(op, span), refs)], leaves)), leaves, cold)
+        return cold
 
     def call(frame: list[Any]) -> Any:
-        nonlocal looked
+        nonlocal hot
+        if frame[0].group is None:
+            return cold(frame)
+        if hot is None:  # never, for programs without rows
+            hot = look()
+        return hot(frame)
+
+    return call
+
+
+def fuse_condition(c: Compiler, node: program.Expression, cold: Closure) -> Closure:
+    """The closure of a condition: a comparison of plain expressions is one operation on rows. Nothing of it is recorded, as no
+    gradient passes through a comparison."""
+    if c.slow or c.counts or not isinstance(node, program.Apply) or node.op.name not in COMPARISONS:
+        return cold
+    found = Plan([], [])
+    with suppress(NotPlainError):
+        refs = [collect(operand, found, None, c.functions, None, 1) for operand in node.operands if operand is not None]
+        if not found.ops or not found.leaves:
+            return cold
+        found.ops.append(Operation(Site(node.op, node.span), tuple(refs)))
+        return _on_rows(FusedRows(found), found.leaves, cold)
+    return cold
+
+
+def _on_rows(rows: FusedRows, leaves: list[Leaf], cold: Closure) -> Closure:
+    """The closure of one operation on rows where it can be, else `cold`."""
+
+    def call(frame: list[Any]) -> Any:
         if frame[0].group is not None:
-            if not looked:  # never, for programs without rows
-                looked = True
-                look()
-            if rows is not None:
-                values = [frame[leaf.value] if leaf.kind == "slot" else frame[leaf.value][0] for leaf in leaves]
-                y = rows.evaluate(frame[0], values)
-                if y is not MISS:
-                    return y
+            values = [leaf.of(frame) for leaf in leaves]
+            y = rows.evaluate(frame[0], values)
+            if y is not MISS:
+                return y
         return cold(frame)
 
     return call

@@ -11,11 +11,11 @@ from .backends import is_complex, shape_of, sum_to
 from .boxes import primal
 from .compound import EXPRESSION
 from .formulas import array_pull, is_bounded
-from .lanes import Group, Lanes, common, deepest, lifted, spread, with_rows, zeros
+from .lanes import Group, Lanes, at, common, deepest, lifted, spread, with_rows, zeros
 from .row_functions import pulled
 from .rules import Value
 from .run import Run
-from .tape import WithPartials, Site
+from .tape import Site, WithPartials
 
 ADD, SPREAD_ROWS = OPS["add"], OPS["spread_rows"]
 
@@ -119,8 +119,11 @@ class LaneSweep:
             else:
                 c, fresh = backend.xp.multiply(g, partial, out=backend.empty(g.shape)), True
             own = (*shape_of(operands[k]), group.size)
-            fresh = fresh or own != c.shape
-            self.add(n, self.settled(Lanes(sum_to(c, own), group), operands[k]), fresh)
+            fresh, first = fresh or own != c.shape, n not in self.cotangents
+            c = self.settled(Lanes(sum_to(c, own), group), operands[k])
+            self.add(n, c, fresh)
+            if fresh and first and type(c) is Lanes:
+                self.owned.add(n)
 
     def each(self, g: Any, y: Any) -> Any:
         """The cotangent of a result with rows, where rules gave one for all of them: each row has its own, so that what rows
@@ -176,22 +179,47 @@ class LaneSweep:
         """A cotangent with the rows of an outer group: see `lifted` in lanes.py."""
         return lifted(self.run.backend.xp, c, outer)
 
-    def add_lanes(self, n: int, old: Any, c: Any) -> None:
-        """Adds up cotangents that may be of different rows."""
+    def add_lanes(self, n: int, old: Any, c: Any, fresh: bool = False) -> None:
+        """Adds up cotangents that may be of different rows; `fresh` if nobody else holds `c`."""
         a, b = primal(old), primal(c)
         if type(a) is Lanes and type(b) is Lanes:
-            if a.group is not b.group:
-                outer = common(a.group, b.group)
-                old, c = self.lift(old, outer), self.lift(c, outer)
-            elif not self.recorded and a.array.shape == b.array.shape:
-                if n in self.owned and a.dtype == b.dtype:
+            outer = common(a.group, b.group)
+            alike = not self.recorded and a.array.shape[:-1] == b.array.shape[:-1] and a.dtype == b.dtype
+            if a.group is b.group and alike:
+                if n in self.owned:
                     a.array += b.array
                     return
                 self.cotangents[n] = Lanes(a.array + b.array, a.group)
                 self.owned.add(n)
                 return
+            if alike and outer is not None and a.group.are_some(outer) and b.group.are_some(outer):
+                self.cotangents[n] = self._joined(outer, (a, n in self.owned), (b, fresh))
+                self.owned.add(n)
+                return
+            if a.group is not b.group:
+                old, c = self.lift(old, outer), self.lift(c, outer)
         self.cotangents[n] = apply(self.run, self.site.derived(ADD), (old, c))
         self.owned.discard(n)
+
+    def _joined(self, outer: Group, *parts: tuple[Lanes, bool]) -> Lanes:
+        """The sum of cotangents of some rows of a group; each with whether it may be written to."""
+        xp = self.run.backend.xp
+        (whole, owned), *others = sorted(parts, key=lambda part: (part[0].group is not outer, not part[1]))
+        if whole.group is outer:
+            total = whole.array if owned else whole.array.copy()
+        else:
+            total = xp.zeros((*whole.array.shape[:-1], outer.size), whole.dtype)
+            total[at(total, whole.group.way_to(outer))] = whole.array
+        for part, _ in others:
+            if part.group is outer:
+                total += part.array
+                continue
+            way = part.group.way_to(outer)
+            if total.ndim == 1:
+                xp.add.at(total, way, part.array)
+            else:
+                total[..., way] += part.array
+        return Lanes(total, outer)
 
     def accumulate_lanes(self, rule: Any, m: Any, n: int, g: Any, y: Any, x: Any, options: Any) -> None:
         """The same for rows: in place where what waits is of the same rows."""

@@ -335,7 +335,7 @@ class Sweep(LaneSweep):
         elif type(old) is float and type(c) is float:
             self.cotangents[n] = old + c
         elif self.laned and Lanes in (type(primal(old)), type(primal(c))):
-            self.add_lanes(n, old, c)
+            self.add_lanes(n, old, c, fresh)
         elif self.recorded:
             self.cotangents[n] = call_on_scalars(self.run, self.site.derived(ADD), old, c)
             self.owned.add(n)

@@ -1,4 +1,4 @@
-"""Formulas for arrays in fewer steps, the same to the last bit: each step is a pass over memory.
+"""Formulas for arrays in fewer steps, the same to the last bit of any normal number: each step is a pass over memory.
 
 Ops of the table that have a formula of their own become that; `x**2` is a product, `x / 4` one with 0.25, `a + -b` a difference;
 signs and powers of two go into constants. What is written twice is one node.
@@ -57,8 +57,8 @@ class Rewriting:
         a, b = arguments
         if kind == "pow" and b.kind == "number":
             return self._power(a, b.value)
-        if kind == "div" and _is_power_of_two(b) and a.kind != "number":
-            return self._node("mul", None, (self._number(1.0 / b.value), a))
+        if kind == "div":
+            return self._quotient(a, b)
         if kind == "mul":
             return self._product(a, b)
         if kind == "add" and b.kind == "neg":
@@ -81,6 +81,15 @@ class Rewriting:
         square = self._node("mul", None, (a, a))
         return square if exponent == 2 else self._node("mul", None, (square, a if exponent == 3 else square))
 
+    def _quotient(self, a: Formula, b: Formula) -> Formula | None:
+        if _is_power_of_two(b):
+            return self._node("mul", None, (self._number(1.0 / b.value), a))
+        if a.kind == "neg":
+            return self._node("neg", None, (self._node("div", None, (a.arguments[0], b)),))
+        if b.kind == "neg":
+            return self._node("neg", None, (self._node("div", None, (a, b.arguments[0])),))
+        return None
+
     def _product(self, a: Formula, b: Formula) -> Formula | None:
         if b.kind == "number" and a.kind != "number":
             a, b = b, a
@@ -91,11 +100,15 @@ class Rewriting:
             return self._node("neg", None, (self._node("mul", None, (a.arguments[0], b)),))
         if b.kind == "neg":
             return self._node("neg", None, (self._node("mul", None, (a, b.arguments[0])),))
-        if _is_real(a) and b.kind == "mul" and _is_power_of_two(inner := b.arguments[0]):
-            factor = a.value * inner.value
-            # The inner product is exact where it doesn't overflow; where it does, so does the whole.
-            if abs(a.value) >= 1 <= abs(inner.value) and math.isfinite(factor):
-                return self._node("mul", None, (self._number(factor), b.arguments[1]))
+        if _is_real(a) and b.kind in ("mul", "div") and _is_real(inner := b.arguments[0]):
+            # A power of two changes no digits. Both factors grow, or both shrink: if the inner result overflows, so does this.
+            factor, sizes = a.value * inner.value, (abs(a.value), abs(inner.value))
+            if (
+                (min(sizes) >= 1 or max(sizes) <= 1)
+                and math.isfinite(factor)
+                and (_is_power_of_two(a) or _is_power_of_two(inner))
+            ):
+                return self._node(b.kind, None, (self._number(factor), b.arguments[1]))
         return None
 
     def _negated(self, a: Formula) -> Formula | None:
@@ -104,6 +117,8 @@ class Rewriting:
             return self._number(-a.value)
         if a.kind == "neg":
             return a.arguments[0]
+        if a.kind == "div" and _is_real(a.arguments[0]):
+            return self._node("div", None, (self._number(-a.arguments[0].value), a.arguments[1]))
         if a.kind != "mul":
             return None
         first, second = a.arguments

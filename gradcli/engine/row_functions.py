@@ -18,13 +18,13 @@ from .compound import differentiate
 from .formula_source import FormulaSource
 from .formulas import array_by_name, forward_formula, per_op
 from .rewriting import Rewriting
-from .row_source import RowSource
+from .row_source import RowSource, gives_bools
 
 Key: TypeAlias = tuple[tuple[str, Any, str, tuple[int, ...]], ...]
 RowFunction: TypeAlias = Callable[..., list[Any]]  # of the results' shape and the operands
 
 LEAST = 512  # rows at a time
-CACHED = 2**16  # elements of all arrays that a piece has to do with
+CACHED = 2**17  # elements of all arrays that a piece has to do with
 
 
 def key_of(formula: Formula) -> Key:
@@ -95,12 +95,12 @@ def _in_pieces(
         return lambda shape, operands: at_once(*operands) if formulas else []
     source = RowSource(backend, whole)
     step = source.function(formulas)
-    buffers = source.buffers
+    buffers, bools = source.buffers, [gives_bools(formula) for formula in formulas]
     wholes = [k for k, is_whole in enumerate(whole) if is_whole]
     piece = min(backend.chunk, CACHED // max(len(formulas) + buffers + len(wholes), 4))
 
     def function(shape: tuple[int, ...], operands: Sequence[Any]) -> list[Any]:
-        results = [backend.empty(shape) for _ in formulas]
+        results = [xp.empty(shape, bool) if is_bool else backend.empty(shape) for is_bool in bools]
         size, n = math.prod(shape), shape[-1]
         if size <= 2 * piece:
             step(*results, *_buffers(backend, buffers, shape), *operands)

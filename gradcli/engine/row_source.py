@@ -16,6 +16,11 @@ from .backends import Backend
 from .formulas import array_by_name
 
 
+def gives_bools(node: Formula) -> bool:
+    """Whether a formula's values are bools, and no floats."""
+    return bool(node.arguments) and node.kind != "where" and OPS[node.kind].integers == "bool"
+
+
 class _Place:
     """Where a node is computed: with all others, or only if some element takes a side of a choice (a `where`)."""
 
@@ -123,15 +128,16 @@ class RowSource:
         for argument in node.arguments:
             self._used(argument)
         function = self._names[f"{node.kind}_"] = array_by_name(self._backend, node.kind)
-        if whole and OPS[node.kind].integers != "bool" and type(function) is self._backend.xp.ufunc:
-            self._text[id(node)] = out = self._results.get(id(node)) or self._buffer()
+        result = self._results.get(id(node))
+        if whole and type(function) is self._backend.xp.ufunc and (result is not None or not gives_bools(node)):
+            self._text[id(node)] = out = result or self._buffer()
             self._line(f"{node.kind}_({arguments}, out={out})")
         else:
             self._local(node, f"{node.kind}_({arguments})")
 
     def _choice(self, node: Formula) -> None:
         """What is chosen: one of both where all elements say the same, which then stays where it is."""
-        condition, *sides = node.arguments
+        condition = node.arguments[0]
         answer = f"c{len(self._lines)}"
         self._line(f"{answer} = agreed({self._text[id(condition)]})")
         for side, otherwise in zip(self._sides[id(node)], (False, True), strict=True):
