@@ -22,7 +22,37 @@ class Rewriting:
     def __init__(self) -> None:
         self._nodes: dict[tuple[Any, ...], Formula] = {}  # one for each that is written in the same way
 
-    def of(self, formula: Formula) -> Formula:
+    def all(self, formulas: list[Formula]) -> list[Formula]:
+        """The formulas rewritten."""
+        formulas = [self._of(formula) for formula in formulas]
+        nodes = {id(node): node for formula in formulas for node in formula}
+        uses = dict.fromkeys(nodes, 0)
+        for node in [*nodes.values(), *(Formula("result", None, (formula,)) for formula in formulas)]:
+            for argument in node.arguments:
+                uses[id(argument)] += 1
+        made: dict[int, Formula] = {}
+        for key, node in nodes.items():
+            turned = self._turned(node.arguments[0], uses, made) if node.kind == "neg" else None
+            if turned is None:
+                turned = self._node(node.kind, node.value, tuple([made[id(a)] for a in node.arguments]))
+            made[key] = turned
+        return [made[id(formula)] for formula in formulas]
+
+    def _turned(self, node: Formula, uses: dict[int, int], made: dict[int, Formula]) -> Formula | None:
+        """A product's opposite by the opposite of a constant in it, where nothing else needs the product. `made` has the nodes
+        as they are rewritten."""
+        if _is_real(node):
+            return self._number(-node.value)
+        if node.kind not in ("mul", "div") or uses[id(node)] > 1:
+            return None
+        for k, argument in enumerate(node.arguments):
+            if (turned := self._turned(argument, uses, made)) is not None:
+                arguments = [made[id(a)] for a in node.arguments]
+                arguments[k] = turned
+                return self._node(node.kind, None, tuple(arguments))
+        return None
+
+    def _of(self, formula: Formula) -> Formula:
         made: dict[int, Formula] = {}
         for node in formula:
             made[id(node)] = self._node(node.kind, node.value, tuple([made[id(a)] for a in node.arguments]))
@@ -42,7 +72,7 @@ class Rewriting:
             if (cheaper := self._cheaper(kind, *arguments)) is not None:
                 return cheaper
             if kind != "where" and OPS[kind].forward is not None:
-                return self.of(substitute(forward_formula(OPS[kind]), dict(enumerate(arguments))))
+                return self._of(substitute(forward_formula(OPS[kind]), dict(enumerate(arguments))))
         key = (kind, type(value), repr(value), *map(id, arguments))
         if key not in self._nodes:
             self._nodes[key] = Formula(kind, value, arguments)
@@ -51,7 +81,7 @@ class Rewriting:
     def _cheaper(self, kind: str, *arguments: Formula) -> Formula | None:
         """What takes fewer passes, or quicker ones; None where there is nothing to gain."""
         if kind == "neg":
-            return self._negated(arguments[0])
+            return arguments[0].arguments[0] if arguments[0].kind == "neg" else None
         if len(arguments) != 2:
             return None
         a, b = arguments
@@ -96,6 +126,8 @@ class Rewriting:
             return self._node("mul", None, (a, b))
         if _is_real(a) and a.value == -1:
             return self._node("neg", None, (b,))
+        if _is_real(a) and b.kind == "neg":
+            return self._node("mul", None, (self._number(-a.value), b.arguments[0]))
         if a.kind == "neg":
             return self._node("neg", None, (self._node("mul", None, (a.arguments[0], b)),))
         if b.kind == "neg":
@@ -109,23 +141,6 @@ class Rewriting:
                 and (_is_power_of_two(a) or _is_power_of_two(inner))
             ):
                 return self._node(b.kind, None, (self._number(factor), b.arguments[1]))
-        return None
-
-    def _negated(self, a: Formula) -> Formula | None:
-        """The opposite of `a`, where its sign can go into something."""
-        if _is_real(a):
-            return self._number(-a.value)
-        if a.kind == "neg":
-            return a.arguments[0]
-        if a.kind == "div" and _is_real(a.arguments[0]):
-            return self._node("div", None, (self._number(-a.arguments[0].value), a.arguments[1]))
-        if a.kind != "mul":
-            return None
-        first, second = a.arguments
-        if (turned := self._negated(first)) is not None and first.kind in ("number", "mul"):
-            return self._node("mul", None, (turned, second))
-        if (turned := self._negated(second)) is not None and second.kind == "mul":
-            return self._node("mul", None, (first, turned))
         return None
 
 

@@ -62,8 +62,7 @@ def pull_function(backend: Backend, key: Key, whole: tuple[bool, ...], by: tuple
 
 def _function(backend: Backend, formulas: list[Formula], whole: tuple[bool, ...]) -> RowFunction:
     """The formulas as one function. A result that reads no whole array is none: it is a number, or broadcasts."""
-    rewriting = Rewriting()
-    formulas = [rewriting.of(formula) for formula in formulas]
+    formulas = Rewriting().all(formulas)
     large = [k for k, f in enumerate(formulas) if any(whole[i] for i in f.reads() if type(i) is int)]
     small = [k for k in range(len(formulas)) if k not in large]
     of_pieces = _in_pieces(backend, [formulas[k] for k in large], whole)
@@ -89,10 +88,12 @@ def _unbuffered(backend: Backend, formulas: list[Formula], n: int) -> Callable[.
 def _in_pieces(
     backend: Backend, formulas: list[Formula], whole: tuple[bool, ...]
 ) -> Callable[[tuple[int, ...], Sequence[Any]], list[Any]]:
+    if not formulas:
+        return lambda shape, operands: []
     xp = backend.xp
     if backend is not CPU:  # where kernels are few and large
         at_once = _unbuffered(backend, formulas, len(whole))
-        return lambda shape, operands: at_once(*operands) if formulas else []
+        return lambda shape, operands: at_once(*operands)
     source = RowSource(backend, whole)
     step = source.function(formulas)
     buffers, bools = source.buffers, [gives_bools(formula) for formula in formulas]
