@@ -142,8 +142,9 @@ class Backend:
 @contextmanager
 def ieee() -> Iterator[None]:
     """Floating-point errors are values here, never warnings: the policy of every run. The caller's own is restored."""
+    threading = sys.modules.get("threading")
     imported = "numpy" in sys.modules
-    if imported:
+    if imported or (threading is not None and threading.active_count() > 1):  # another thread may import it in the meantime
         with _module("numpy").errstate(all="ignore"):
             yield
         return
@@ -184,7 +185,7 @@ def _blas_for_this_core() -> Iterator[None]:
     try:
         yield
     finally:
-        del os.environ[_CORE]  # other processes may have another OpenBLAS
+        os.environ.pop(_CORE, None)  # other processes may have another OpenBLAS
 
 
 def blas_core(processor: str) -> str:
@@ -227,11 +228,17 @@ def _keep_freed_memory() -> None:
 CPU = Backend("cpu", "numpy", "scipy.special", chunk=16_384)
 
 
-@cache
 def backend_for(device: str) -> Backend:
-    """The backend of `cpu`, `cuda` or `cuda:N`. Raises GradcliError (exit 5) where the device isn't there."""
+    """The backend of `cpu`, `cuda` or `cuda:N`, for this thread. Raises GradcliError (exit 5) where the device isn't there."""
     if device == "cpu":
         return CPU
+    backend, number = _on_gpu(device)
+    _module("cupy").cuda.Device(number).use()  # a thread has a device of its own
+    return backend
+
+
+@cache
+def _on_gpu(device: str) -> tuple[Backend, int]:
     kind, _, index = device.partition(":")
     if kind != "cuda" or (index and not index.isdigit()):
         raise GradcliError(Diagnostic("E001", f"unknown device `{device}`", help="devices are `cpu`, `cuda` and `cuda:N`"))
@@ -247,9 +254,8 @@ def backend_for(device: str) -> Backend:
     number = int(index or 0)
     if number >= count:
         raise GradcliError(Diagnostic("E501", f"no device `{device}`: there are {count}", help="devices count from `cuda:0`"))
-    cupy.cuda.Device(number).use()
     importlib.import_module("cupyx").seterr(linalg="raise")  # else a singular matrix has an inverse, of anything
-    return Backend("cuda", "cupy", "cupyx.scipy.special", chunk=0)
+    return Backend("cuda", "cupy", "cupyx.scipy.special", chunk=0), number
 
 
 # ---- dtypes and shapes -----------------------------------------------------------------------------------------------

@@ -88,9 +88,9 @@ def fuse_body(c: Compiler, body: tuple[program.Statement, ...], span: Span, cold
         nonlocal hot
         if frame[0].group is None:
             return cold(frame)
-        if hot is None:  # never, for programs without rows
-            hot = look()
-        return hot(frame)
+        if (closure := hot) is None:  # as it stays in programs without rows
+            closure = hot = look()
+        return closure(frame)
 
     return call
 
@@ -171,8 +171,8 @@ def _fuse(
 
     def expression(frame: list[Any]) -> Any:
         nonlocal count
-        if hot is not None:
-            y = hot(frame)
+        if (function := hot) is not None:  # other threads may run the same program
+            y = function(frame)
             if y is not MISS:
                 return y
         if frame[0].group is not None:
@@ -192,8 +192,8 @@ def _fuse(
         if count < HOT and not grouped:
             return cold(frame)
         given = [closure(frame) for closure in closures]
-        if hot is not None:
-            y = hot(frame, *given)
+        if (function := hot) is not None:
+            y = function(frame, *given)
             if y is not MISS:
                 return y
         rest = iter(given)

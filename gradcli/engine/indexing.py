@@ -150,9 +150,9 @@ def compile_index(c: Compiler, node: program.Index) -> Closure:
                 fail_index(frame[0], array, index, node.span)
             if type(x) is not tuple or type(y) is not float:
                 return y if type(x) is not tuple else read_index(frame[0], site, x, index)
-            if saved[0].shape != array.shape:
-                saved = (Blank(array.shape, array.dtype),)
-            return x[2].trace.record(active, [x], saved, index, y, y)
+            if (kept := saved)[0].shape != array.shape:  # other threads may run the same program
+                saved = kept = (Blank(array.shape, array.dtype),)
+            return x[2].trace.record(active, [x], kept, index, y, y)
         return read_index(frame[0], site, x, index)
 
     return getitem

@@ -11,9 +11,10 @@ from typing import Any
 
 from ..ops import OPS
 from ..ops.formula import Formula
+from .backends import CPU
 from .compound import substitute
 from .formula_source import STRICT, simplified
-from .formulas import forward_formula, scalar_function
+from .formulas import array_function, forward_formula
 
 
 class Rewriting:
@@ -66,7 +67,8 @@ class Rewriting:
             if kind == "where" and _is_real(arguments[0]):
                 return arguments[1] if arguments[0].value else arguments[2]
             if kind != "where" and all(_is_real(a) for a in arguments):
-                return self._number(scalar_function(OPS[kind])(*[float(a.value) for a in arguments]))
+                numbers = [CPU.xp.float64(a.value) for a in arguments]
+                return self._number(array_function(CPU, OPS[kind])(*numbers).item())
             if (simpler := simplified(kind, arguments)) is not None:
                 return self._number(simpler.value) if simpler.kind == "number" else simpler
             if (cheaper := self._cheaper(kind, *arguments)) is not None:

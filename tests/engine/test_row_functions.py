@@ -40,7 +40,7 @@ def _plainly(formulas: list[Formula], *operands: Any) -> list[Any]:
 FORMULAS = {
     "a polynomial": _formula(lambda m, x, y: 100.0 * (y - x**2) ** 2 + (1 - x) ** 2),
     "powers": _formula(lambda m, x, y: x**3 + y**4 / 2 - 1 / (x**-1 + 3) + x**1 - m.abs(x) ** 1.5),
-    "signs": _formula(lambda m, x, y: -(-x) * -y + -(2.0 * x) - -(y / -4.0) + (-x - -y) / -x),
+    "signs": _formula(lambda m, x, y: (x - x * -y) * -y + -(2.0 * x) - -(y / -4.0) + (-x - -y) / -x),
     "constants": _formula(lambda m, x, y: m.sqrt(2.0) * x + 3.0 * (2.0 * y) + 0.5 * (0.25 * x) + 0.5 * (1.0 / y) + x / 8),
     "a choice": _formula(lambda m, x, y: m.where(x > 0, m.exp(x) * y, m.sin(y) - x) * x),
     "choices inside": _formula(lambda m, x, y: m.where(x > y, m.where(y > 0, x * y, m.exp(y)), m.where(x > -1, y, 3.0)) + x),
