@@ -13,7 +13,9 @@ RANDOM = np.random.default_rng(0)
 RANGES = {"s": (80, 120), "k": (80, 120), "t": (0.1, 2.0), "v": (0.1, 0.5), "r": (0.0, 0.05)}
 COLUMNS = {name: RANDOM.uniform(*ends, ROWS) for name, ends in RANGES.items()}
 
-PROGRAM = "\n".join(f"const {name}: float[n]" for name in COLUMNS) + """
+PROGRAM = (
+    "\n".join(f"const {name}: float[n]" for name in COLUMNS)
+    + """
 fn normal_cdf(x) = 0.5 * (1 + erf(x / sqrt(2.0)))
 fn price(s, k, t, v, r) {
     spread = v * sqrt(t)
@@ -22,6 +24,7 @@ fn price(s, k, t, v, r) {
 }
 output vmap(value_and_grad(price, wrt = [0, 1, 2, 3, 4]))(s, k, t, v, r)
 """
+)
 
 
 def _gradcli() -> Task:

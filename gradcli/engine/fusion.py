@@ -250,8 +250,11 @@ def collect(
             found.leaves.append(leaf)
         return "leaf", found.leaves.index(leaf)
     if compile_value is not None:
-        found.leaves.append(Leaf("closure", compile_value(node)))
-        return "leaf", len(found.leaves) - 1
+        reads = _reads(node)
+        known = [k for k, leaf in enumerate(found.leaves) if reads is not None and leaf.reads == reads]
+        if not known:
+            found.leaves.append(Leaf("closure", compile_value(node), reads))
+        return "leaf", known[0] if known else len(found.leaves) - 1
     if not isinstance(node, program.Call) or arguments is not None or not room:
         raise NotPlainError
     function = inlined(node, functions)
@@ -274,6 +277,26 @@ def collect(
 def kinds_of(values: list[Any]) -> tuple[str, ...]:
     """The kinds of leaves, as functions are written for."""
     return tuple(map(_kind, values))
+
+
+def _reads(node: Any) -> Any:
+    """What is read by a name, an element or a slice of one, such that it is equal for what gives the same; None for anything
+    else."""
+    if isinstance(node, program.Constant):
+        return type(node.value).__name__, repr(node.value)
+    if isinstance(node, program.EllipsisItem) or node is None:
+        return type(node).__name__
+    if isinstance(node, program.Read):
+        return None if node.checked else ("slot", node.slot.index)
+    parts: tuple[Any, ...] = ()
+    if isinstance(node, program.Index):
+        parts = ("index", node.object, *node.items)
+    elif isinstance(node, program.Slice):
+        parts = ("slice", node.start, node.stop, node.step)
+    elif isinstance(node, program.Apply) and is_operation(node):
+        parts = (node.op.name, *node.operands)
+    found = tuple([part if type(part) is str else _reads(part) for part in parts])
+    return found if found and None not in found else None
 
 
 def _kind(value: Any) -> str:

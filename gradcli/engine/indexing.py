@@ -17,6 +17,7 @@ from .compiler import Closure, Compiler
 from .lanes import Lanes
 from .modules import member as instance_member
 from .run import Run
+from .slices import read_part
 from .tape import Blank, Site, primal
 from .values import UNSET, Instance, List, Namespace, Variable, describe, read, show_shape
 
@@ -161,6 +162,8 @@ def compile_index(c: Compiler, node: program.Index) -> Closure:
 def read_index(run: Run, site: Site, x: Any, index: tuple[Any, ...]) -> Any:
     """`x[index]` of any value. Raises GradcliError (E303, E309) where there is no such element."""
     x = read(x)
+    if run.group is not None and (part := read_part(run, site, x, index)) is not None:
+        return part
     container = primal(x)
     if type(container) is List:
         return list_item(run, container, index, site.span)

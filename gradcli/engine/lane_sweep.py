@@ -15,6 +15,7 @@ from .lanes import Group, Lanes, at, common, deepest, lifted, spread, with_rows,
 from .row_functions import pulled
 from .rules import Value
 from .run import Run
+from .slices import add_part, is_plain
 from .tape import Site, WithPartials
 
 ADD, SPREAD_ROWS = OPS["add"], OPS["spread_rows"]
@@ -158,6 +159,21 @@ class LaneSweep:
                 self.owned.discard(n)
             else:
                 self.add_lanes(n, old, Lanes(c, group))
+
+    def part(self, x: Any, options: Any, n: int, g: Lanes) -> bool:
+        """What the rule of `getitem` does, for a part of each row's value. Returns whether it was one."""
+        index = options["index"] if type(options) is dict else options
+        if type(x) is not Lanes or x.group is not g.group or x.dtype != g.dtype or not is_plain(index) or self.recorded:
+            return False
+        if self.marked is not None and n not in self.marked:
+            return True
+        total = self.cotangents.get(n)
+        if total is not None and not (n in self.owned and type(total) is Lanes and total.group is g.group):
+            return False
+        self.laned = True
+        self.cotangents[n] = add_part(self.run.backend, total, g, x, index)
+        self.owned.add(n)
+        return True
 
     def settled(self, c: Any, operand: Any) -> Any:
         """A cotangent with rows as its operand takes it: what rows share gets the sum over them. Some rows of the operand's

@@ -106,8 +106,8 @@ class Group:
         if parent is None:
             if type(value) is Lanes:
                 raise UnrelatedError
-            return Lanes(xp.ascontiguousarray(xp.moveaxis(array, axis, -1)), self)
-        array = xp.moveaxis(spread(xp, value, parent).array, axis, -1)
+            return Lanes(xp.ascontiguousarray(_to_last(array, axis)), self)
+        array = _to_last(spread(xp, value, parent).array, axis)
         return Lanes(xp.ascontiguousarray(array).reshape(*array.shape[:-2], self.size), self)
 
     def fold(self, xp: Any, value: Any, axis: int) -> Any:
@@ -115,9 +115,9 @@ class Group:
         parent = self.parent
         array = spread(xp, value, self).array
         if parent is None:
-            return xp.ascontiguousarray(xp.moveaxis(array, -1, axis))
+            return xp.ascontiguousarray(_from_last(array, axis))
         array = array.reshape(*array.shape[:-1], parent.size, self.each)
-        return Lanes(xp.ascontiguousarray(xp.moveaxis(array, -1, axis)), parent)
+        return Lanes(xp.ascontiguousarray(_from_last(array, axis)), parent)
 
     def merge(self, xp: Any, parts: Sequence[Any], indices: Sequence[Any], groups: Sequence[Group]) -> Lanes:
         """Values of several groups as one: part `k` at the rows `indices[k]` of this group, which are those of `groups[k]`."""
@@ -166,6 +166,18 @@ class Lanes:
 
 class UnrelatedError(Exception):
     """Values of groups of which neither has the other's rows have met."""
+
+
+def _to_last(array: Any, axis: int) -> Any:
+    """The array with an axis as the last."""
+    axis %= array.ndim
+    return array.transpose(*[k for k in range(array.ndim) if k != axis], axis)
+
+
+def _from_last(array: Any, axis: int) -> Any:
+    """The array with its last axis as another."""
+    axis %= array.ndim
+    return array.transpose(*range(axis), -1, *range(axis, array.ndim - 1))
 
 
 def deepest(values: Iterable[Any], group: Group | None = None) -> Group | None:
