@@ -25,6 +25,7 @@ RowFunction: TypeAlias = Callable[..., list[Any]]  # of the results' shape and t
 
 LEAST = 512  # rows at a time
 CACHED = 2**17  # elements of all arrays that a piece has to do with
+PIECE = 2**13  # elements of one of them, at least
 
 
 def key_of(formula: Formula) -> Key:
@@ -98,7 +99,8 @@ def _in_pieces(
     step = source.function(formulas)
     buffers, bools = source.buffers, [gives_bools(formula) for formula in formulas]
     wholes = [k for k, is_whole in enumerate(whole) if is_whole]
-    piece = min(backend.chunk, CACHED // max(len(formulas) + buffers + len(wholes), 4))
+    # Not too short: a call takes as long as some hundred elements.
+    piece = min(backend.chunk, max(PIECE, CACHED // (len(formulas) + source.buffers + len(wholes))))
 
     def function(shape: tuple[int, ...], operands: Sequence[Any]) -> list[Any]:
         results = [xp.empty(shape, bool) if is_bool else backend.empty(shape) for is_bool in bools]

@@ -64,7 +64,8 @@ OPERANDS = {
 @pytest.mark.parametrize("formula", FORMULAS.values(), ids=FORMULAS)
 def test_values_and_partials(formula: Formula, operands: tuple[Any, Any], pieces: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if pieces:
-        monkeypatch.setattr(row_functions, "CACHED", 2**10)
+        monkeypatch.setattr(row_functions, "PIECE", 2**8)
+        monkeypatch.setattr(row_functions, "CACHED", 2**8)
         monkeypatch.setattr(row_functions, "LEAST", 64)
     value_function.cache_clear()
     whole = tuple(np.shape(v) == X.shape for v in operands)
