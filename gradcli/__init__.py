@@ -18,7 +18,8 @@ library     layers, losses and optimizers in the language itself: `import nn` re
 diagnostics what errors and warnings are made of, and how one is drawn; codes.py explains each
 eager       the engine without the language: `gradcli.Tape`, and the values that it records; numpy.py has their functions
 extension   `gradcli.register`: functions of other packages join the table
-frozen      records that are cheap to define, for the trees; collector.py pauses the garbage collector around large ones
+frozen      records that are cheap to define, for the trees; collector.py pauses the garbage collector around large ones,
+            recursion.py lets Python's functions call each other deeper
 
 The engine, from a program to its gradients: `evaluator` compiles it and runs it, with a case for each node in `statements`,
 `expressions`, `calls`, `modules`, `indexing`, `declarations`, `tapes` and `outcomes`; `paths` knows what an instance of a

@@ -54,7 +54,7 @@ def apply(run: Run, site: Site, operands: tuple[Any, ...], options: Mapping[str,
         if isinstance(run.trace, KeepingTrace):
             run.trace.witness(site, primals, options, y)
         return List(y) if type(y) is list else y
-    return _record(run.trace, site, values, primals, options, y, active)
+    return record(run.trace, site, values, primals, options, y, active)
 
 
 def _apply_at(run: Run, site: Site, values: list[Any], options: Mapping[str, Any], level: int) -> Any:
@@ -68,7 +68,7 @@ def _apply_at(run: Run, site: Site, values: list[Any], options: Mapping[str, Any
     below = [v[0] if k in active else v for k, v in enumerate(values)]
     options = options if boxed[2].trace.room <= 0 else _without_writing(options)
     y = apply(run, site, tuple(below), options)
-    return _record(boxed[2].trace, site, values, below, options, y.items if type(y) is List else y, active)
+    return record(boxed[2].trace, site, values, below, options, y.items if type(y) is List else y, active)
 
 
 def _without_writing(options: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -76,11 +76,19 @@ def _without_writing(options: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**options, "inplace": False} if options.get("inplace") else options
 
 
-def _record(
-    trace: Trace, site: Site, values: list[Any], primals: list[Any], options: Mapping[str, Any], y: Any, active: tuple[int, ...]
+def record(
+    trace: Trace,
+    site: Site,
+    values: list[Any],
+    primals: list[Any],
+    options: Mapping[str, Any],
+    y: Any,
+    active: tuple[int, ...],
+    known: Any = None,
 ) -> Any:
     """The result `y` of an op, traced where gradients can pass through it. `primals` are the operands without the trace's
-    box, `active` the indices of those that have one."""
+    box, `active` the indices of those that have one. `known` is what the record keeps of a result that no rule reads, where
+    that is more than its shape."""
     op = site.op
     if not (op.differentiable or trace.keeps_all) or trace.segment is None:
         return List(y) if type(y) is list else y
@@ -96,7 +104,7 @@ def _record(
         return trace.record(site, inputs, tuple(saved), options, y if keeps else blank(y), y)
     reads = site.reads if site.reads is not None else _reads(site, len(primals))
     saved = primals if keeps else [p if k in reads else blank(p) for k, p in enumerate(primals)]
-    kept = y if keeps or "result" in reads else blank(y)
+    kept = y if keeps or "result" in reads else known or blank(y)
     if site.narrow:
         if not shape_of(y) and type(primal(primals[0])) is complex and type(primal(y)) is float:
             site = site.on_complex()

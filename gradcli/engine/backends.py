@@ -18,6 +18,7 @@ from typing import Any
 from ..diagnostics import Diagnostic, GradcliError
 from ..ops.op import Op
 
+LINE = 8  # float64 numbers in a line of the cache
 INT_MIN, INT_MAX = -(2**63), 2**63 - 1
 
 
@@ -114,6 +115,16 @@ class Backend:
         """A value as rules on arrays take it: no scalar of Python's, whose operators raise where IEEE has a result."""
         return self.scalar(value) if is_scalar(value) else value
 
+    def empty(self, shape: tuple[int, ...]) -> Any:
+        """A float64 array to write to, which begins where a line of the cache does: a store that crosses two takes twice as
+        long."""
+        xp, size = self.xp, count(shape)
+        if self.name != "cpu" or size < LINE:
+            return xp.empty(shape)
+        whole = xp.empty(size + LINE)
+        first = -whole.__array_interface__["data"][0] // 8 % LINE
+        return whole[first : first + size].reshape(shape)
+
     def is_finite(self, value: Any) -> bool:
         """Whether a number, or every element of an array, is finite (or their squares overflow: never true by mistake)."""
         value = getattr(value, "array", value)
@@ -131,8 +142,9 @@ class Backend:
 @contextmanager
 def ieee() -> Iterator[None]:
     """Floating-point errors are values here, never warnings: the policy of every run. The caller's own is restored."""
+    threading = sys.modules.get("threading")
     imported = "numpy" in sys.modules
-    if imported:
+    if imported or (threading is not None and threading.active_count() > 1):  # another thread may import it in the meantime
         with _module("numpy").errstate(all="ignore"):
             yield
         return
@@ -173,7 +185,7 @@ def _blas_for_this_core() -> Iterator[None]:
     try:
         yield
     finally:
-        del os.environ[_CORE]  # other processes may have another OpenBLAS
+        os.environ.pop(_CORE, None)  # other processes may have another OpenBLAS
 
 
 def blas_core(processor: str) -> str:
@@ -216,11 +228,17 @@ def _keep_freed_memory() -> None:
 CPU = Backend("cpu", "numpy", "scipy.special", chunk=16_384)
 
 
-@cache
 def backend_for(device: str) -> Backend:
-    """The backend of `cpu`, `cuda` or `cuda:N`. Raises GradcliError (exit 5) where the device isn't there."""
+    """The backend of `cpu`, `cuda` or `cuda:N`, for this thread. Raises GradcliError (exit 5) where the device isn't there."""
     if device == "cpu":
         return CPU
+    backend, number = _on_gpu(device)
+    _module("cupy").cuda.Device(number).use()  # a thread has a device of its own
+    return backend
+
+
+@cache
+def _on_gpu(device: str) -> tuple[Backend, int]:
     kind, _, index = device.partition(":")
     if kind != "cuda" or (index and not index.isdigit()):
         raise GradcliError(Diagnostic("E001", f"unknown device `{device}`", help="devices are `cpu`, `cuda` and `cuda:N`"))
@@ -236,9 +254,8 @@ def backend_for(device: str) -> Backend:
     number = int(index or 0)
     if number >= count:
         raise GradcliError(Diagnostic("E501", f"no device `{device}`: there are {count}", help="devices count from `cuda:0`"))
-    cupy.cuda.Device(number).use()
     importlib.import_module("cupyx").seterr(linalg="raise")  # else a singular matrix has an inverse, of anything
-    return Backend("cuda", "cupy", "cupyx.scipy.special", chunk=0)
+    return Backend("cuda", "cupy", "cupyx.scipy.special", chunk=0), number
 
 
 # ---- dtypes and shapes -----------------------------------------------------------------------------------------------

@@ -52,7 +52,7 @@ def in_blocks(run: Run, n: int, arguments: Pairs, call: Callable[[Group, list[An
         if not _fits(stacked, parts):
             break
         for whole, part in zip(stacked, parts, strict=True):
-            whole[start : start + group.size] = run.backend.xp.moveaxis(part.array, -1, 0) if type(part) is Lanes else part
+            whole[start : start + group.size] = part.rows_first() if type(part) is Lanes else part
     else:
         run.changes.pop()
         return map_structure(partial(_taken, iter(stacked)), structure)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -59,36 +58,6 @@ def in_chunks(backend: Backend, function: Callable[..., Any], summed: bool = Fal
         return whole if adds else added(whole, onto)
 
     return call
-
-
-def rows_in_chunks(backend: Backend, function: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
-    """A function of several steps that gives several float64 arrays, for numbers and arrays with rows last, taken through
-    some rows at a time: `(shape, *operands)`, where `shape` is that of the results."""
-    xp, chunk = backend.xp, backend.chunk
-
-    def call(shape: tuple[int, ...], *operands: Any) -> list[Any]:
-        n, size = shape[-1], math.prod(shape)
-        if not chunk or size <= 16 * chunk:  # which a cache of the second level holds, or nearly
-            parts = function(*operands)
-            return [v if getattr(v, "shape", ()) == shape else xp.broadcast_to(v, shape).copy() for v in parts]
-        step = LEAST * max(1, chunk * n // size // LEAST)
-        split = [k for k, v in enumerate(operands) if type(v) is xp.ndarray and v.shape[-1] == n]
-        results: list[Any] = []
-        for start in range(0, n, step):
-            some = (..., slice(start, start + step))
-            part = list(operands)
-            for k in split:
-                part[k] = operands[k][some]
-            parts = function(*part)
-            results = results or [xp.empty(shape) for _ in parts]
-            for whole, share in zip(results, parts, strict=True):
-                whole[some] = share
-        return results
-
-    return call
-
-
-LEAST = 512  # rows at a time
 
 
 def added(y: Any, onto: Any) -> Any:

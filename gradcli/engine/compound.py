@@ -14,10 +14,7 @@ from typing import Any
 from ..ops import OPS
 from ..ops.formula import Formula
 from ..ops.op import Op
-from .backends import Backend
-from .chunks import rows_in_chunks
-from .formula_source import FormulaSource
-from .formulas import array_by_name, forward_formula, partial_formula, per_op
+from .formulas import partial_formula, per_op
 
 EXPRESSION = "expression"  # the name of compound ops that a program's expressions are
 ONE, ZERO = Formula("number", 1.0), Formula("number", 0.0)
@@ -56,20 +53,6 @@ def cotangent_op(op: Op, operand: int) -> tuple[Op, tuple[int | str, ...]]:
     places: dict[int | str, Formula] = {read: Formula("operand", k + 1) for k, read in enumerate(reads)}
     formula = strict_product(Formula("operand", 0), substitute(partial, places))
     return compound(f"cotangent of {op.name}", formula, 1 + len(reads), op.category), reads
-
-
-@per_op
-def array_pulls(backend: Backend, op: Op, operands: tuple[int, ...]) -> Callable[..., Any]:
-    """The pullback of a compound op on numbers and float64 arrays with rows, by several operands at once,
-    `(shape, g, *operands) -> cotangents` of the shape of g: one way back through its formula, piece by piece. Products are
-    plain ones, right where the result is finite."""
-    n = len(op.signature.operands)
-    cotangents = differentiate(forward_formula(op), n, Formula("operand", n))
-    source = FormulaSource(arrays=True, strict=False)
-    results = source.values([cotangents[k] for k in operands])
-    parameters = ", ".join([f"x{n}", *(f"x{k}" for k in range(n))])
-    function = source.function(parameters, f"[{', '.join(results)}]", lambda name: array_by_name(backend, name))
-    return rows_in_chunks(backend, function)
 
 
 @per_op

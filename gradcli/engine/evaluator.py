@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,6 +10,7 @@ from typing import Any
 from ..collector import collector_paused
 from ..diagnostics import GradcliError
 from ..lang import program
+from ..recursion import recursion
 from .backends import ieee
 from .calls import own_cells
 from .compiler import Compiler
@@ -66,12 +66,8 @@ def deep_stack() -> Iterator[None]:
     Python's own functions don't use the C stack when they call each other, so the limit may be high; but C code that
     recurses relies on it, so it is restored.
     """
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(limit, 50 * MAX_DEPTH))
-    try:
+    with recursion(50 * MAX_DEPTH):
         yield
-    finally:
-        sys.setrecursionlimit(limit)
 
 
 def execute(compiled: Compiled, run: Run) -> list[Any]:

@@ -71,7 +71,7 @@ class FormulaSource:
         made: dict[int, Formula] = {}
         for node in formula:
             arguments = tuple([made[id(a)] for a in node.arguments])
-            if (simpler := _simplified(node.kind, arguments)) is not None:
+            if (simpler := simplified(node.kind, arguments)) is not None:
                 made[id(node)] = simpler
                 continue
             key = (node.kind, type(node.value), repr(node.value), *map(id, arguments))
@@ -126,7 +126,7 @@ class FormulaSource:
         return function
 
 
-def _simplified(kind: str, arguments: tuple[Formula, ...]) -> Formula | None:
+def simplified(kind: str, arguments: tuple[Formula, ...]) -> Formula | None:
     """What is the same to the last bit: `x**1`, `1*x` and `x/1` are x, and `2 - 1` is 1; None for anything else."""
     if kind == "where" and (condition := arguments[0]).kind == "eq":
         a, b = condition.arguments

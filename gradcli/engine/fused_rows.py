@@ -2,69 +2,115 @@
 
 Many rows are arrays that don't fit into the cache. `100 * (b - a**2)**2` as four operations takes them through memory four
 times, and four times more on the way back; as one compound op (`compound.py`) it goes through them piece by piece
-(`chunks.py`), with one record, and what it computes in between never leaves the cache.
+(`row_functions.py`), with one record, and what it computes in between never leaves the cache. Where the way back will only
+multiply by the partials, these are computed with the value, with which they have most in common.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+from ..ops import OPS
 from ..ops.formula import Formula
+from .apply import apply, record
 from .backends import broadcast_shapes, shape_of
 from .boxes import UNBOXED, level_of, primal
-from .compound import EXPRESSION, compound
-from .fused_source import Plan
-from .lanes import Lanes
+from .compound import EXPRESSION, compound, substitute
+from .formulas import forward_formula
+from .fused_source import MISS, Plan
+from .lanes import Group, Lanes, narrow, with_rows
+from .row_functions import Key, key_of, value_function
 from .run import Run
-from .tape import Site
-from .values import read
+from .tape import Site, Trace, WithPartials
+from .values import read, show_shape
 
 MANY = 2**10  # elements of the largest operand
-HOT = 8  # evaluations on so many; writing the functions takes as long as some tens of them
+HOT = 2**18  # elements that operations went through so far; writing the functions takes about as long
 
 
 class FusedRows:
     """The operation of an expression's plan."""
 
-    __slots__ = ("_count", "_plan", "_site")
+    __slots__ = ("_compares", "_count", "_key", "_plan", "_site")
 
     def __init__(self, plan: Plan) -> None:
         self._plan, self._count = plan, 0
+        self._compares = plan.ops[-1].site.op.integers == "bool"
         self._site: Site | None = None
+        self._key: Key = ()
 
-    def site(self, run: Run, values: list[Any]) -> Site | None:
-        """The operation's site for leaves that are floats and arrays of them, of many rows, once there were enough of them; None
-        where the operations go one by one."""
-        if run.trace.keeps_all or not self._fits(run, values):
-            return None
-        self._count += 1
-        if self._count < HOT:
-            return None
+    def evaluate(self, run: Run, values: list[Any]) -> Any:
+        """The expression's value for leaves that are floats and arrays of them, of many rows, once there were enough of them;
+        MISS where the operations go one by one."""
+        if run.trace.keeps_all:
+            return MISS
+        values = [read(v) for v in values]
+        primals = [primal(v) for v in values]
+        group = run.group
+        assert group is not None
+        if not all([type(p) is not Lanes or group.within(p.group) for p in primals]):  # noqa: C419
+            return MISS
+        shape = self._shape(values, primals)
+        if shape is None:
+            return MISS
         if self._site is None:
             ops = self._plan.ops
             if any(all(kind == "number" for kind, _ in op.operands) for op in ops):  # of ints, perhaps
-                self._count = -(10**9)
-                return None
-            self._site = Site(compound(EXPRESSION, _formula(self._plan), len(self._plan.leaves)), ops[-1].site.span)
-        return self._site
+                self._count = -(2**62)
+                return MISS
+            formula = _formula(self._plan)
+            self._key = key_of(formula)
+            self._site = Site(compound(EXPRESSION, formula, len(self._plan.leaves)), ops[-1].site.span)
+        return self._value(run, self._site, group, values, [narrow(p, group) for p in primals], shape)
 
-    def _fits(self, run: Run, values: list[Any]) -> bool:
-        """Whether the values are floats and float64 arrays that go together, many of them with the rows that run."""
+    def _value(self, run: Run, site: Site, group: Group, values: list[Any], primals: list[Any], shape: tuple[int, ...]) -> Any:
+        backend = run.backend
+        active = () if self._compares else tuple([k for k, v in enumerate(values) if level_of(v) != UNBOXED])
+        trace = _common_trace([values[k] for k in active]) if active else run.trace
+        if trace is None or trace.keeps_constants:
+            return apply(run, site, tuple(values))
+        whole = (*shape, group.size)
+        run.verify_allocation(8 * math.prod(whole), f"an array of shape {show_shape(whole)}", site.span)
+        inner = [with_rows(p, group) for p in primals]
+        wholes = tuple([shape_of(v) == whole for v in inner])
+        recorded = bool(active) and trace.segment is not None
+        # Sweeps inside a sweep that is recorded go through `apply`, which has no use for partials.
+        by = active if recorded and (run.once or run.recordings == 1) else ()
+        y, *partials = value_function(backend, self._key, wholes, by)(whole, *inner)
+        value = Lanes(y, group)
+        if not recorded:
+            return value
+        kept = Lanes(WithPartials(whole, y.dtype, partials), group) if by else None
+        return record(trace, site, values, primals, {}, value, active, kept)
+
+    def _shape(self, values: list[Any], primals: list[Any]) -> tuple[int, ...] | None:
+        """The shape of what the expression gives a row; None where its operands are anything but floats and float64 arrays that
+        go together, with the rows that run, or too few so far."""
         shapes, largest = [], 0
-        for value in values:
-            value = read(value)
-            inner = primal(value)
+        for value, inner in zip(values, primals, strict=True):
             if type(inner) is float:
                 continue
             array = inner.array if type(inner) is Lanes else inner
-            if type(inner) is Lanes and inner.group is run.group:
+            if type(inner) is Lanes:
                 largest = max(largest, array.size)
-            elif type(inner) is Lanes or not shape_of(array):
-                return False
-            if (level_of(value) != UNBOXED and type(value) is not tuple) or array.dtype.char != "d":
-                return False
+            elif not shape_of(array):
+                return None
+            if array.dtype.char != "d" or not (self._compares or type(value) is tuple or level_of(value) == UNBOXED):
+                return None
             shapes.append(inner.shape)
-        return largest >= MANY and (shapes.count(shapes[0]) == len(shapes) or broadcast_shapes(shapes) is not None)
+        if largest < MANY:
+            return None
+        self._count += largest * len(self._plan.ops)
+        if self._count < HOT:
+            return None
+        return shapes[0] if shapes.count(shapes[0]) == len(shapes) else broadcast_shapes(shapes)
+
+
+def _common_trace(boxed: list[Any]) -> Trace | None:
+    """The trace that all of these values are on, with nothing boxed in them."""
+    traces = [v[2].trace if type(v) is tuple and level_of(v[0]) == UNBOXED else None for v in boxed]
+    return traces[0] if all([trace is traces[0] for trace in traces]) else None  # noqa: C419
 
 
 def _formula(plan: Plan) -> Formula:
@@ -75,5 +121,9 @@ def _formula(plan: Plan) -> Formula:
             Formula("number", value) if kind == "number" else (operands if kind == "leaf" else results)[value]
             for kind, value in op.operands
         ]
-        results.append(Formula(op.site.op.name, None, tuple(arguments)))
+        entry = op.site.op
+        if OPS.get(entry.name) is entry:
+            results.append(Formula(entry.name, None, tuple(arguments)))
+        else:  # what a call was read as
+            results.append(substitute(forward_formula(entry), dict(enumerate(arguments))))
     return results[-1]

@@ -28,10 +28,12 @@ MISS = object()  # what the function gives where its operands aren't of the kind
 
 
 class Leaf(NamedTuple):
-    """What an expression starts from: a "slot" or "cell" of the frame by index, or a "closure" of the frame."""
+    """What an expression starts from: a "slot" or "cell" of the frame by index, or a "closure" of the frame; what that reads,
+    if it is told by the text, for others that read the same."""
 
     kind: str
     value: Any
+    reads: Any = None
 
     def of(self, frame: list[Any]) -> Any:
         """Its value, which only a slot or cell has by itself."""

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from ..diagnostics import Span
 from ..lang import program
 from .boxes import Dual, primal
 from .compiler import Closure, Compiler
@@ -21,7 +22,7 @@ from .fused_rows import FusedRows
 from .fused_source import MISS, Leaf, Operation, Plan, write
 from .inlining import Known, expression_of, inlined
 from .read_derivatives import NotPlainError
-from .readings import READ, is_operation, is_readable, read_call
+from .readings import COMPARISONS, READ, is_operation, is_readable, read_body, read_call
 from .tape import Site
 from .values import FRAME_HEAD, List, Variable
 
@@ -63,6 +64,64 @@ def plan_list(c: Compiler, node: program.Call) -> list[Plan] | None:
             found.ops.append(Operation(Site(op, node.span), refs))
         return plans if reading.listed and leaves else None
     return None
+
+
+def fuse_body(c: Compiler, body: tuple[program.Statement, ...], span: Span, cold: Closure) -> Closure:
+    """The closure of a function's body, which is one operation on rows where all that it computes can be."""
+    if c.slow or c.counts or not isinstance(body[-1], program.Return):
+        return cold
+    functions = c.functions
+    hot: Closure | None = None
+
+    def look() -> Closure:
+        with suppress(NotPlainError):
+            reading = read_body(body, functions, span)
+            (op,) = reading.ops()
+            slots = [operand.slot for operand in reading.operands if isinstance(operand, program.Read)]
+            leaves = [Leaf("cell" if slot.cell else "slot", slot.index + FRAME_HEAD) for slot in slots]
+            if leaves:
+                refs = tuple([("leaf", k) for k in range(len(leaves))])
+                return _on_rows(FusedRows(Plan([Operation(Site(op, span), refs)], leaves)), leaves, cold)
+        return cold
+
+    def call(frame: list[Any]) -> Any:
+        nonlocal hot
+        if frame[0].group is None:
+            return cold(frame)
+        if (closure := hot) is None:  # as it stays in programs without rows
+            closure = hot = look()
+        return closure(frame)
+
+    return call
+
+
+def fuse_condition(c: Compiler, node: program.Expression, cold: Closure) -> Closure:
+    """The closure of a condition: a comparison of plain expressions is one operation on rows. Nothing of it is recorded, as no
+    gradient passes through a comparison."""
+    if c.slow or c.counts or not isinstance(node, program.Apply) or node.op.name not in COMPARISONS:
+        return cold
+    found = Plan([], [])
+    with suppress(NotPlainError):
+        refs = [collect(operand, found, None, c.functions, None, 1) for operand in node.operands if operand is not None]
+        if not found.ops or not found.leaves:
+            return cold
+        found.ops.append(Operation(Site(node.op, node.span), tuple(refs)))
+        return _on_rows(FusedRows(found), found.leaves, cold)
+    return cold
+
+
+def _on_rows(rows: FusedRows, leaves: list[Leaf], cold: Closure) -> Closure:
+    """The closure of one operation on rows where it can be, else `cold`."""
+
+    def call(frame: list[Any]) -> Any:
+        if frame[0].group is not None:
+            values = [leaf.of(frame) for leaf in leaves]
+            y = rows.evaluate(frame[0], values)
+            if y is not MISS:
+                return y
+        return cold(frame)
+
+    return call
 
 
 def fuse_list(plans: list[Plan], cold: Closure, single: Callable[[Any, Site, tuple[Any, ...]], Any]) -> Closure:
@@ -112,14 +171,14 @@ def _fuse(
 
     def expression(frame: list[Any]) -> Any:
         nonlocal count
-        if hot is not None:
-            y = hot(frame)
+        if (function := hot) is not None:  # other threads may run the same program
+            y = function(frame)
             if y is not MISS:
                 return y
         if frame[0].group is not None:
             values = [leaf.of(frame) for leaf in leaves]
-            site = rows.site(frame[0], values)
-            return cold(frame) if site is None else single(frame[0], site, tuple(values))
+            y = rows.evaluate(frame[0], values)
+            return cold(frame) if y is MISS else y
         count += 1
         if count >= HOT:
             choose([leaf.of(frame) for leaf in leaves])
@@ -133,16 +192,16 @@ def _fuse(
         if count < HOT and not grouped:
             return cold(frame)
         given = [closure(frame) for closure in closures]
-        if hot is not None:
-            y = hot(frame, *given)
+        if (function := hot) is not None:
+            y = function(frame, *given)
             if y is not MISS:
                 return y
         rest = iter(given)
         values = [next(rest) if leaf.kind == "closure" else leaf.of(frame) for leaf in leaves]
         if grouped:
-            site = rows.site(frame[0], values)
-            if site is not None:
-                return single(frame[0], site, tuple(values))
+            y = rows.evaluate(frame[0], values)
+            if y is not MISS:
+                return y
         else:
             choose(values)
         return _one_by_one(frame[0], ops, values, single)
@@ -191,8 +250,11 @@ def collect(
             found.leaves.append(leaf)
         return "leaf", found.leaves.index(leaf)
     if compile_value is not None:
-        found.leaves.append(Leaf("closure", compile_value(node)))
-        return "leaf", len(found.leaves) - 1
+        reads = _reads(node)
+        known = [k for k, leaf in enumerate(found.leaves) if reads is not None and leaf.reads == reads]
+        if not known:
+            found.leaves.append(Leaf("closure", compile_value(node), reads))
+        return "leaf", known[0] if known else len(found.leaves) - 1
     if not isinstance(node, program.Call) or arguments is not None or not room:
         raise NotPlainError
     function = inlined(node, functions)
@@ -215,6 +277,26 @@ def collect(
 def kinds_of(values: list[Any]) -> tuple[str, ...]:
     """The kinds of leaves, as functions are written for."""
     return tuple(map(_kind, values))
+
+
+def _reads(node: Any) -> Any:
+    """What is read by a name, an element or a slice of one, such that it is equal for what gives the same; None for anything
+    else."""
+    if isinstance(node, program.Constant):
+        return type(node.value).__name__, repr(node.value)
+    if isinstance(node, program.EllipsisItem) or node is None:
+        return type(node).__name__
+    if isinstance(node, program.Read):
+        return None if node.checked else ("slot", node.slot.index)
+    parts: tuple[Any, ...] = ()
+    if isinstance(node, program.Index):
+        parts = ("index", node.object, *node.items)
+    elif isinstance(node, program.Slice):
+        parts = ("slice", node.start, node.stop, node.step)
+    elif isinstance(node, program.Apply) and is_operation(node):
+        parts = (node.op.name, *node.operands)
+    found = tuple([part if type(part) is str else _reads(part) for part in parts])
+    return found if found and None not in found else None
 
 
 def _kind(value: Any) -> str:

@@ -17,6 +17,7 @@ from .compiler import Closure, Compiler
 from .lanes import Lanes
 from .modules import member as instance_member
 from .run import Run
+from .slices import read_part
 from .tape import Blank, Site, primal
 from .values import UNSET, Instance, List, Namespace, Variable, describe, read, show_shape
 
@@ -150,9 +151,9 @@ def compile_index(c: Compiler, node: program.Index) -> Closure:
                 fail_index(frame[0], array, index, node.span)
             if type(x) is not tuple or type(y) is not float:
                 return y if type(x) is not tuple else read_index(frame[0], site, x, index)
-            if saved[0].shape != array.shape:
-                saved = (Blank(array.shape, array.dtype),)
-            return x[2].trace.record(active, [x], saved, index, y, y)
+            if (kept := saved)[0].shape != array.shape:  # other threads may run the same program
+                saved = kept = (Blank(array.shape, array.dtype),)
+            return x[2].trace.record(active, [x], kept, index, y, y)
         return read_index(frame[0], site, x, index)
 
     return getitem
@@ -161,6 +162,8 @@ def compile_index(c: Compiler, node: program.Index) -> Closure:
 def read_index(run: Run, site: Site, x: Any, index: tuple[Any, ...]) -> Any:
     """`x[index]` of any value. Raises GradcliError (E303, E309) where there is no such element."""
     x = read(x)
+    if run.group is not None and (part := read_part(run, site, x, index)) is not None:
+        return part
     container = primal(x)
     if type(container) is List:
         return list_item(run, container, index, site.span)

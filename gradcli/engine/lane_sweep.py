@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..ops import OPS
 from .apply import apply
 from .backends import is_complex, shape_of, sum_to
 from .boxes import primal
-from .compound import EXPRESSION, array_pulls
+from .compound import EXPRESSION
 from .formulas import array_pull, is_bounded
-from .lanes import Group, Lanes, common, deepest, lifted, spread, with_rows, zeros
+from .lanes import Group, Lanes, at, common, deepest, lifted, spread, with_rows, zeros
+from .row_functions import pulled
 from .rules import Value
 from .run import Run
-from .tape import Site
+from .slices import add_part, is_plain
+from .tape import Site, WithPartials
 
 ADD, SPREAD_ROWS = OPS["add"], OPS["spread_rows"]
 
@@ -31,6 +33,10 @@ def apart_from(c: Any) -> Any:
 def _once(g: Any) -> Any:
     """A cotangent of which all elements are one number, as that of a sum, as that number."""
     return g if any(g.strides) or not g.size else g[(0,) * g.ndim]
+
+
+def _is_one(value: Any) -> bool:
+    return not shape_of(value) and bool(value == 1.0)
 
 
 def _is_plain(value: Any) -> bool:
@@ -59,8 +65,6 @@ class LaneSweep:
         """The same a row at a time."""
         self.laned = True
         self.site = site
-        if type(g) is Lanes and g.group is self.within and type(y) is not Lanes and Lanes not in map(type, operands):
-            return self._seeded(site, operands, numbers, g, y, number)
         backend, marked = self.run.backend, self.marked
         if type(g) is Lanes and g.group is self.within and type(y) is not Lanes and Lanes not in map(type, operands):
             return self._seeded(site, operands, numbers, g, y, number)
@@ -68,11 +72,13 @@ class LaneSweep:
         assert group is not None
         free = number in self.owned and g.group is group  # whether nobody needs `g` any more after the last operand
         cotangent = g.array if type(g) is Lanes and g.group is group else spread(backend.xp, g, group).array
+        if type(y) is Lanes and type(y.array) is WithPartials and y.group is group and not self.repairs:
+            return self._by_partials(site, operands, numbers, cotangent, y.array.partials, group)
         result, *arrays = [with_rows(v, group) for v in (y, *operands)]
         together = site.op.name == EXPRESSION and not self.repairs and (marked is None or marked.issuperset(numbers))
         if together and all(map(_is_plain, (cotangent, *arrays))):
             self.risks = True
-            shares = array_pulls(backend, site.op, site.operands)(cotangent.shape, _once(cotangent), *arrays)
+            shares = pulled(backend, site.op, site.operands, cotangent.shape, _once(cotangent), arrays)
             for k, n, c in zip(site.operands, numbers, shares, strict=True):
                 c = sum_to(c, (*shape_of(operands[k]), group.size))
                 self.add(n, self.settled(Lanes(c, group), operands[k]), fresh=True)
@@ -97,6 +103,28 @@ class LaneSweep:
                 continue
             c = sum_to(pull(cotangent, result, *arrays), (*shape_of(operand), group.size))
             self.add(n, self.settled(Lanes(self._typed(c, operand), group), operand))
+
+    def _by_partials(
+        self, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, partials: Sequence[Any], group: Group
+    ) -> None:
+        """The same where the partials are known."""
+        self.risks = True
+        backend, once = self.run.backend, _once(g)
+        for k, n, partial in zip(site.operands, numbers, partials, strict=True):
+            if self.marked is not None and n not in self.marked:
+                continue
+            if _is_one(partial):
+                c, fresh = g, False
+            elif _is_one(once) and shape_of(partial) == g.shape:
+                c, fresh = partial, False  # the record may be passed again
+            else:
+                c, fresh = backend.xp.multiply(g, partial, out=backend.empty(g.shape)), True
+            own = (*shape_of(operands[k]), group.size)
+            fresh, first = fresh or own != c.shape, n not in self.cotangents
+            c = self.settled(Lanes(sum_to(c, own), group), operands[k])
+            self.add(n, c, fresh)
+            if fresh and first and type(c) is Lanes:
+                self.owned.add(n)
 
     def each(self, g: Any, y: Any) -> Any:
         """The cotangent of a result with rows, where rules gave one for all of them: each row has its own, so that what rows
@@ -132,6 +160,21 @@ class LaneSweep:
             else:
                 self.add_lanes(n, old, Lanes(c, group))
 
+    def part(self, x: Any, options: Any, n: int, g: Lanes) -> bool:
+        """What the rule of `getitem` does, for a part of each row's value. Returns whether it was one."""
+        index = options["index"] if type(options) is dict else options
+        if type(x) is not Lanes or x.group is not g.group or x.dtype != g.dtype or not is_plain(index) or self.recorded:
+            return False
+        if self.marked is not None and n not in self.marked:
+            return True
+        total = self.cotangents.get(n)
+        if total is not None and not (n in self.owned and type(total) is Lanes and total.group is g.group):
+            return False
+        self.laned = True
+        self.cotangents[n] = add_part(self.run.backend, total, g, x, index)
+        self.owned.add(n)
+        return True
+
     def settled(self, c: Any, operand: Any) -> Any:
         """A cotangent with rows as its operand takes it: what rows share gets the sum over them. Some rows of the operand's
         are left as they are, until they meet others."""
@@ -152,22 +195,47 @@ class LaneSweep:
         """A cotangent with the rows of an outer group: see `lifted` in lanes.py."""
         return lifted(self.run.backend.xp, c, outer)
 
-    def add_lanes(self, n: int, old: Any, c: Any) -> None:
-        """Adds up cotangents that may be of different rows."""
+    def add_lanes(self, n: int, old: Any, c: Any, fresh: bool = False) -> None:
+        """Adds up cotangents that may be of different rows; `fresh` if nobody else holds `c`."""
         a, b = primal(old), primal(c)
         if type(a) is Lanes and type(b) is Lanes:
-            if a.group is not b.group:
-                outer = common(a.group, b.group)
-                old, c = self.lift(old, outer), self.lift(c, outer)
-            elif not self.recorded and a.array.shape == b.array.shape:
-                if n in self.owned and a.dtype == b.dtype:
+            outer = common(a.group, b.group)
+            alike = not self.recorded and a.array.shape[:-1] == b.array.shape[:-1] and a.dtype == b.dtype
+            if a.group is b.group and alike:
+                if n in self.owned:
                     a.array += b.array
                     return
                 self.cotangents[n] = Lanes(a.array + b.array, a.group)
                 self.owned.add(n)
                 return
+            if alike and outer is not None and a.group.are_some(outer) and b.group.are_some(outer):
+                self.cotangents[n] = self._joined(outer, (a, n in self.owned), (b, fresh))
+                self.owned.add(n)
+                return
+            if a.group is not b.group:
+                old, c = self.lift(old, outer), self.lift(c, outer)
         self.cotangents[n] = apply(self.run, self.site.derived(ADD), (old, c))
         self.owned.discard(n)
+
+    def _joined(self, outer: Group, *parts: tuple[Lanes, bool]) -> Lanes:
+        """The sum of cotangents of some rows of a group; each with whether it may be written to."""
+        xp = self.run.backend.xp
+        (whole, owned), *others = sorted(parts, key=lambda part: (part[0].group is not outer, not part[1]))
+        if whole.group is outer:
+            total = whole.array if owned else whole.array.copy()
+        else:
+            total = xp.zeros((*whole.array.shape[:-1], outer.size), whole.dtype)
+            total[at(total, whole.group.way_to(outer))] = whole.array
+        for part, _ in others:
+            if part.group is outer:
+                total += part.array
+                continue
+            way = part.group.way_to(outer)
+            if total.ndim == 1:
+                xp.add.at(total, way, part.array)
+            else:
+                total[..., way] += part.array
+        return Lanes(total, outer)
 
     def accumulate_lanes(self, rule: Any, m: Any, n: int, g: Any, y: Any, x: Any, options: Any) -> None:
         """The same for rows: in place where what waits is of the same rows."""

@@ -67,6 +67,13 @@ class Group:
             self._ways[outer] = way
         return way
 
+    def are_some(self, outer: Group) -> bool:
+        """Whether these are some of the rows of `outer`, each once at most."""
+        group: Group | None = self
+        while group is not None and group is not outer and not group.each:
+            group = group.parent
+        return group is outer
+
     def rows(self, xp: Any, chosen: Any) -> Group:
         """The group of the rows where the mask `chosen` holds."""
         origin = xp.flatnonzero(chosen)
@@ -77,7 +84,8 @@ class Group:
 
     def pick(self, xp: Any, value: Any, index: Any, group: Group) -> Lanes:
         """The rows `index` of a value with the rows of this group, as the rows of `group`."""
-        return Lanes(with_rows(spread(xp, value, self), self)[..., index], group)
+        array = with_rows(spread(xp, value, self), self)
+        return Lanes(array[at(array, index)], group)
 
     def place(self, xp: Any, value: Any, index: Any, group: Group | None) -> Any:
         """The opposite: rows added up at the rows `index` of `group`, 0 elsewhere; of no group the sum of all. No row is
@@ -88,7 +96,7 @@ class Group:
         if self.each:
             return Lanes(array.reshape(*array.shape[:-1], group.size, self.each).sum(axis=-1), group)
         total = xp.zeros((*array.shape[:-1], group.size), array.dtype)
-        total[..., index] = array
+        total[at(total, index)] = array
         return Lanes(total, group)
 
     def unfold(self, xp: Any, value: Any, axis: int) -> Lanes:
@@ -98,8 +106,8 @@ class Group:
         if parent is None:
             if type(value) is Lanes:
                 raise UnrelatedError
-            return Lanes(xp.ascontiguousarray(xp.moveaxis(array, axis, -1)), self)
-        array = xp.moveaxis(spread(xp, value, parent).array, axis, -1)
+            return Lanes(xp.ascontiguousarray(_to_last(array, axis)), self)
+        array = _to_last(spread(xp, value, parent).array, axis)
         return Lanes(xp.ascontiguousarray(array).reshape(*array.shape[:-2], self.size), self)
 
     def fold(self, xp: Any, value: Any, axis: int) -> Any:
@@ -107,16 +115,16 @@ class Group:
         parent = self.parent
         array = spread(xp, value, self).array
         if parent is None:
-            return xp.ascontiguousarray(xp.moveaxis(array, -1, axis))
+            return xp.ascontiguousarray(_from_last(array, axis))
         array = array.reshape(*array.shape[:-1], parent.size, self.each)
-        return Lanes(xp.ascontiguousarray(xp.moveaxis(array, -1, axis)), parent)
+        return Lanes(xp.ascontiguousarray(_from_last(array, axis)), parent)
 
     def merge(self, xp: Any, parts: Sequence[Any], indices: Sequence[Any], groups: Sequence[Group]) -> Lanes:
         """Values of several groups as one: part `k` at the rows `indices[k]` of this group, which are those of `groups[k]`."""
         arrays = [spread(xp, part, group).array for part, group in zip(parts, groups, strict=True)]
         total = xp.empty((*arrays[0].shape[:-1], self.size), xp.result_type(*arrays))
         for array, index in zip(arrays, indices, strict=True):
-            total[..., index] = array
+            total[at(total, index)] = array
         return Lanes(total, self)
 
     def __repr__(self) -> str:
@@ -160,6 +168,18 @@ class UnrelatedError(Exception):
     """Values of groups of which neither has the other's rows have met."""
 
 
+def _to_last(array: Any, axis: int) -> Any:
+    """The array with an axis as the last."""
+    axis %= array.ndim
+    return array.transpose(*[k for k in range(array.ndim) if k != axis], axis)
+
+
+def _from_last(array: Any, axis: int) -> Any:
+    """The array with its last axis as another."""
+    axis %= array.ndim
+    return array.transpose(*range(axis), -1, *range(axis, array.ndim - 1))
+
+
 def deepest(values: Iterable[Any], group: Group | None = None) -> Group | None:
     """The innermost group among lane values and `group`. Raises UnrelatedError where one doesn't hold the others' rows."""
     for value in values:
@@ -192,10 +212,17 @@ def narrow(value: Any, group: Group) -> Any:
         return Lanes(known[1], group)
     if not group.within(value.group):
         raise UnrelatedError
-    array, way = value.array, group.way_to(value.group)
+    parent = group.parent
+    known = None if parent is None else parent.taken.get(id(value))
+    array, way = (value.array, group.way_to(value.group)) if known is None else (known[1], group.origin)
     taken = array.take(way, axis=-1) if hasattr(array, "take") else type(array)((*array.shape[:-1], group.size), array.dtype)
     group.taken[id(value)] = value, taken  # no lanes, which know the group: nobody collects cycles while a program runs
     return Lanes(taken, group)
+
+
+def at(array: Any, rows: Any) -> Any:
+    """The index of rows in an array that has them last. Of numbers it is the rows alone, which is much quicker."""
+    return rows if array.ndim == 1 else (..., rows)
 
 
 def with_rows(value: Any, group: Group) -> Any:

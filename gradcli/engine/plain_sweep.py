@@ -128,7 +128,10 @@ class Sweep(LaneSweep):
                     self._elementwise(site, (a, b)[: len(site.op.signature.operands)], inputs_of(in0, in1), g, y, number)
                 elif site.op.elementwise:
                     self._elementwise(site, a, inputs_of(in0, in1), g, y, number)
-                elif not (elements and type(b) is tuple and self._element(site, a, b, inputs_of(in0, in1), g, number)):
+                elif not (
+                    (elements and type(b) is tuple and self._element(site, a, b, inputs_of(in0, in1), g, number))
+                    or (type(g) is Lanes and site.op is GETITEM and self.part(a[0], b, in0, g))
+                ):
                     self.structural(site, a, b, inputs_of(in0, in1), g, y, number)
         self.risks = self.risks or floats
 
@@ -335,7 +338,7 @@ class Sweep(LaneSweep):
         elif type(old) is float and type(c) is float:
             self.cotangents[n] = old + c
         elif self.laned and Lanes in (type(primal(old)), type(primal(c))):
-            self.add_lanes(n, old, c)
+            self.add_lanes(n, old, c, fresh)
         elif self.recorded:
             self.cotangents[n] = call_on_scalars(self.run, self.site.derived(ADD), old, c)
             self.owned.add(n)

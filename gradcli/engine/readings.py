@@ -86,6 +86,15 @@ def _reading(value: Value, operands: list[program.Expression], places: dict[int 
     return Reading([substitute(v, places) for v in (value if isinstance(value, list) else [value])], listed, operands)
 
 
+def read_body(body: tuple[program.Statement, ...], known: dict[int, Known], span: Span) -> Reading:
+    """What a function's body returns as a formula of the names that it reads. Raises NotPlainError where it can't be read."""
+    reader = Reader(branches=False)
+    value = _Body(reader, known, span).returned(body)
+    if value is None:
+        raise NotPlainError
+    return _reading(value, *reader.numbered())
+
+
 def is_readable(node: program.Expression, known: dict[int, Known]) -> bool:
     """Whether it is a call of what may be read, told by a look at what is called."""
     if not isinstance(node, program.Call):
@@ -271,6 +280,13 @@ class _Frame(_Home):
         if slot.index not in self.values:
             self.values[slot.index] = self.reader.operand(program.Read(slot, span=self.span))
         return self.values[slot.index]
+
+
+class _Body(_Frame):
+    """The frame of a function whose own body is read. Names that it doesn't assign are the operands."""
+
+    def number(self, node: program.Expression) -> Formula:
+        return _Scope.number(self, node)
 
 
 def _position(node: program.Expression) -> int:

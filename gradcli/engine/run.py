@@ -64,6 +64,7 @@ class Run:
     level      the innermost level that a transform has opened (`boxes.py`); `trace` is that of the innermost reverse one
     asks       whether a function of the program asks for a gradient of a value, so that tangents need a trace
     bodies     how many calls are inside each other whose tangents go over the trace (`levels.py`)
+    recordings how many calls are inside each other that are recorded for a transform
     once       whether nothing that a derivative gave will be differentiated, so that no sweep needs to be recorded
     rules      whether a function of the program has a rule of its own, whose derivatives depend on the mode
     direction  in forward mode, the tangent of a variable, `(name, state) -> tangent or None`, at `direction_level`
@@ -77,8 +78,8 @@ class Run:
     __slots__ = (
         "_free_memory", "asks", "attached", "backend", "bodies", "changes", "declared", "depth", "diagnostics", "direction",
         "direction_level", "draws", "expectations", "group", "imports", "inputs", "level", "once", "outputs",
-        "parts_rows", "paused",
-        "place", "printed", "replaced", "rules", "settings", "sizes", "steps", "trace", "unconnected", "used_inputs",
+        "parts_rows", "paused", "place", "printed", "recordings", "replaced", "rules", "settings", "sizes", "steps", "trace",
+        "unconnected", "used_inputs",
     )  # fmt: skip
 
     def __init__(self, settings: Settings, inputs: Mapping[str, Any], keeps_all: bool = False) -> None:
@@ -105,7 +106,7 @@ class Run:
         self.direction: Callable[[str, Any], Any] | None = None
         self.direction_level = 0
         self.asks = self.once = self.rules = False
-        self.paused = self.bodies = 0
+        self.paused = self.bodies = self.recordings = 0
         self.place: Span | None = None
         self.steps = 0
         self.depth = 0

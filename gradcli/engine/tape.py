@@ -16,6 +16,7 @@ import itertools
 import math
 import weakref
 from array import array
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from ..diagnostics import CallSite, Span
@@ -105,6 +106,16 @@ class Blank:
     @property
     def size(self) -> int:
         return math.prod(self.shape)
+
+
+class WithPartials(Blank):
+    """A result whose value no rule will read, and the partials that came with it, by the active operands."""
+
+    __slots__ = ("partials",)
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any, partials: Sequence[Any] = ()) -> None:
+        super().__init__(shape, dtype)
+        self.partials = partials
 
 
 class Segment:

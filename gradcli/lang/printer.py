@@ -9,10 +9,11 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ..recursion import recursion
 from . import syntax
 from .lexer import RESERVED
 from .operators import LEVELS
-from .resolve import deep_recursion
+from .resolve import FRAMES
 
 # Beside the levels of operators: a conditional or a function binds weakest, and what follows an operand binds tightest.
 _LOOSEST, _NOT, _UNARY, _POWER, _OPERAND = 0, 3, 7, 8, 9
@@ -22,13 +23,13 @@ _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 def print_module(tree: syntax.Module) -> str:
     """The canonical text of a program."""
-    with deep_recursion():
+    with recursion(FRAMES):
         return "".join(line + "\n" for statement in tree.statements for line in _statement(statement))
 
 
 def print_expression(node: syntax.Expression) -> str:
     """The canonical text of an expression."""
-    with deep_recursion():
+    with recursion(FRAMES):
         return _expression(node, _LOOSEST)
 
 

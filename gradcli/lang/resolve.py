@@ -8,7 +8,6 @@ All errors are raised together, as one GradcliError. Names become slots (`scopes
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 from ..collector import collector_paused
 from ..diagnostics import GradcliError, Report, Source, Span, did_you_mean, said
 from ..ops import BUILTINS
+from ..recursion import recursion
 from . import program, syntax
 from .expressions import CONSTANTS
 from .flow import Journal
@@ -28,6 +28,7 @@ Loader = Callable[[str, Span, bool], program.Program]  # (path or library's name
 
 TYPES = ("float", "float64", "float32", "int64", "bool", "complex128")
 
+FRAMES = 10_000  # of Python's that the deepest tree takes which the parser lets through: 400 levels, 200 blocks
 MAX_ERRORS = 100  # after so many, the rest of the program isn't looked at
 
 
@@ -36,23 +37,12 @@ def resolve(
 ) -> program.Program:
     """The program of a syntax tree. `given` are the names set from outside, which matter to an expression file;
     `imported` drops what an import doesn't run: `expect`, `print` and `output`."""
-    with deep_recursion(), collector_paused():
+    with recursion(FRAMES), collector_paused():
         resolver = Resolver(tree, source, loader, given, imported)
         result = resolver.whole(tree)
         del resolver.report.diagnostics[MAX_ERRORS:]
         resolver.report.raise_errors()
     return result
-
-
-@contextmanager
-def deep_recursion() -> Iterator[None]:
-    """Room for the deepest tree that the parser lets through: some four frames for each of 400 levels and 200 blocks."""
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(limit, 10_000))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(limit)
 
 
 class Resolver(ModuleResolver):

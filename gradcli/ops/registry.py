@@ -6,6 +6,7 @@ table doesn't have, and registers what the package adds.
 
 from __future__ import annotations
 
+import _thread
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -19,6 +20,7 @@ RULES = frozenset(("partials", "vjp", "jvp", "accumulate", "linear", "multilinea
 
 _forget: list[Callable[[], None]] = []
 _changes = 0
+_loading = _thread.RLock()
 _failures: list[str] | None = None  # what went wrong; None while no package was asked
 
 
@@ -54,17 +56,18 @@ def find(name: str) -> Op | None:
 def load_packages() -> None:
     """Lets the installed packages register what they have, once in a process."""
     global _failures
-    if _failures is not None:
-        return
-    from importlib.metadata import entry_points
+    with _loading:  # another thread waits until all have been asked; what a package itself asks for meanwhile isn't there
+        if _failures is not None:
+            return
+        from importlib.metadata import entry_points
 
-    _failures = []
-    for entry in entry_points(group=GROUP):
-        try:
-            entry.load()()
-        except Exception as error:  # of whatever kind: the code is another package's
-            package = entry.dist.name if entry.dist is not None else entry.value
-            _failures.append(f"the package `{package}` can't add its functions: {type(error).__name__}: {error}")
+        _failures = []
+        for entry in entry_points(group=GROUP):
+            try:
+                entry.load()()
+            except Exception as error:  # of whatever kind: the code is another package's
+                package = entry.dist.name if entry.dist is not None else entry.value
+                _failures.append(f"the package `{package}` can't add its functions: {type(error).__name__}: {error}")
 
 
 def failures() -> list[str]:

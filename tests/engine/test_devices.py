@@ -44,7 +44,7 @@ def device(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def _forget() -> None:
-    backends.backend_for.cache_clear()
+    backends._on_gpu.cache_clear()
     backends._module.cache_clear()
 
 

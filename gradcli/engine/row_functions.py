@@ -1,0 +1,166 @@
+"""Formulas as functions on many rows: of numbers and of float64 arrays with the rows last, piece by piece.
+
+What is computed of one piece stays in the cache, and in buffers that the next piece uses again: a pass over memory costs more
+than most operations do. A function is kept by what its formulas say, so a program that is run again finds those of the last
+run.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from ..ops.formula import Formula
+from ..ops.op import Op
+from .backends import CPU, LINE, Backend, shape_of
+from .compound import differentiate
+from .formula_source import FormulaSource
+from .formulas import array_by_name, forward_formula, per_op
+from .rewriting import Rewriting
+from .row_source import RowSource, gives_bools
+
+Key: TypeAlias = tuple[tuple[str, Any, str, tuple[int, ...]], ...]
+RowFunction: TypeAlias = Callable[..., list[Any]]  # of the results' shape and the operands
+
+LEAST = 512  # rows at a time
+CACHED = 2**17  # elements of all arrays that a piece has to do with
+PIECE = 2**13  # elements of one of them, at least
+
+
+def key_of(formula: Formula) -> Key:
+    """What a formula says, for look-ups: its nodes, with the places of what they are applied to."""
+    places: dict[int, int] = {}
+    nodes = []
+    for node in formula:
+        places[id(node)] = len(places)
+        nodes.append((node.kind, node.value, type(node.value).__name__, tuple([places[id(a)] for a in node.arguments])))
+    return tuple(nodes)
+
+
+def _formula(key: Key) -> Formula:
+    nodes: list[Formula] = []
+    for kind, value, _, arguments in key:
+        nodes.append(Formula(kind, value, tuple([nodes[k] for k in arguments])))
+    return nodes[-1]
+
+
+@per_op
+def value_function(backend: Backend, key: Key, whole: tuple[bool, ...], by: tuple[int, ...] = ()) -> RowFunction:
+    """The value of a formula, and its partials by the operands `by`. Products are plain ones, right where they are finite."""
+    formula = _formula(key)
+    partials = differentiate(formula, len(whole)) if by else []
+    return _function(backend, [formula, *[partials[k] for k in by]], whole)
+
+
+@per_op
+def pull_function(backend: Backend, key: Key, whole: tuple[bool, ...], by: tuple[int, ...]) -> RowFunction:
+    """The cotangents of the operands `by`; that of the value is the last of the operands."""
+    n = len(whole) - 1
+    cotangents = differentiate(_formula(key), n, Formula("operand", n))
+    return _function(backend, [cotangents[k] for k in by], whole)
+
+
+def _function(backend: Backend, formulas: list[Formula], whole: tuple[bool, ...]) -> RowFunction:
+    """The formulas as one function. A result that reads no whole array is none: it is a number, or broadcasts."""
+    formulas = Rewriting().all(formulas)
+    large = [k for k, f in enumerate(formulas) if any(whole[i] for i in f.reads() if type(i) is int)]
+    small = [k for k in range(len(formulas)) if k not in large]
+    of_pieces = _in_pieces(backend, [formulas[k] for k in large], whole)
+    of_wholes = _unbuffered(backend, [formulas[k] for k in small], len(whole))
+
+    def function(shape: tuple[int, ...], *operands: Any) -> list[Any]:
+        results: list[Any] = [None] * len(formulas)
+        for places, part in ((large, of_pieces(shape, operands)), (small, of_wholes(*operands) if small else [])):
+            for k, value in zip(places, part, strict=True):
+                results[k] = value
+        return results
+
+    return function
+
+
+def _unbuffered(backend: Backend, formulas: list[Formula], n: int) -> Callable[..., list[Any]]:
+    source = FormulaSource(arrays=True, strict=False)
+    values = source.values(formulas) if formulas else []
+    parameters = ", ".join(f"x{k}" for k in range(n))
+    return source.function(parameters, f"[{', '.join(values)}]", lambda name: array_by_name(backend, name))
+
+
+def _in_pieces(
+    backend: Backend, formulas: list[Formula], whole: tuple[bool, ...]
+) -> Callable[[tuple[int, ...], Sequence[Any]], list[Any]]:
+    if not formulas:
+        return lambda shape, operands: []
+    xp = backend.xp
+    if backend is not CPU:  # where kernels are few and large
+        at_once = _unbuffered(backend, formulas, len(whole))
+        return lambda shape, operands: at_once(*operands)
+    source = RowSource(backend, whole)
+    step = source.function(formulas)
+    buffers, bools = source.buffers, [gives_bools(formula) for formula in formulas]
+    wholes = [k for k, is_whole in enumerate(whole) if is_whole]
+    # Not too short: a call takes as long as some hundred elements.
+    piece = min(backend.chunk, max(PIECE, CACHED // (len(formulas) + source.buffers + len(wholes))))
+
+    def function(shape: tuple[int, ...], operands: Sequence[Any]) -> list[Any]:
+        results = [xp.empty(shape, bool) if is_bool else backend.empty(shape) for is_bool in bools]
+        size, n = math.prod(shape), shape[-1]
+        if size <= 2 * piece:
+            step(*results, *_buffers(backend, buffers, shape), *operands)
+            return results
+        arrays = [k for k, v in enumerate(operands) if type(v) is xp.ndarray]
+        if arrays == wholes and all([operands[k].flags.c_contiguous for k in wholes]):  # noqa: C419
+            line = list(operands)
+            for k in wholes:
+                line[k] = operands[k].reshape(-1)
+            _walk(backend, step, [r.reshape(-1) for r in results], line, wholes, buffers, size, piece)
+        else:  # some rows at a time
+            split = [k for k in arrays if operands[k].shape[-1] == n]
+            rows = LEAST * max(1, piece * n // size // LEAST)
+            _walk(backend, step, results, list(operands), split, buffers, n, rows)
+        return results
+
+    return function
+
+
+def _walk(
+    backend: Backend,
+    step: Callable[..., None],
+    results: list[Any],
+    operands: list[Any],
+    split: list[int],
+    n_buffers: int,
+    n: int,
+    size: int,
+) -> None:
+    """The function by pieces along the last axis of the results and the operands `split`."""
+    buffers = _buffers(backend, n_buffers, (*results[0].shape[:-1], size))
+    part = operands.copy()
+    for start in range(0, n, size):
+        some = (..., slice(start, start + size))
+        if start + size > n:
+            buffers = [b[..., : n - start] for b in buffers]
+        for k in split:
+            part[k] = operands[k][some]
+        step(*[r[some] for r in results], *buffers, *part)
+
+
+def _buffers(backend: Backend, n: int, shape: tuple[int, ...]) -> list[Any]:
+    size = math.prod(shape)
+    step = -(-size // LINE) * LINE  # so that each begins where a line does
+    block = backend.empty((n * step,))
+    return [block[k * step : k * step + size].reshape(shape) for k in range(n)]
+
+
+@per_op
+def _key_of_op(op: Op) -> Key:
+    return key_of(forward_formula(op))
+
+
+def pulled(backend: Backend, op: Op, by: tuple[int, ...], shape: tuple[int, ...], g: Any, operands: Sequence[Any]) -> list[Any]:
+    """The cotangents of the operands `by` of an op, in the shape of its value's, `g`: an array of `shape`, or a number for one
+    that is the same everywhere."""
+    given = [*operands, g]
+    wholes = tuple([shape_of(v) == shape for v in given])
+    found = pull_function(backend, _key_of_op(op), wholes, by)(shape, *given)
+    return [v if shape_of(v) == shape else backend.xp.broadcast_to(v, shape).copy() for v in found]

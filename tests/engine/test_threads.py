@@ -1,0 +1,121 @@
+"""Several programs at once, a thread each: what a run changes is its own, and what runs share may be shared."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradcli
+from gradcli.engine import formulas, fused_rows, row_functions
+from gradcli.ops import registry
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+X = np.random.default_rng(5).normal(size=(40, 3))
+HEAD = "const X: float[n, m]\n"
+PROGRAMS = [
+    "fn f(x) = sum(100 * (x[1:] - x[:-1]**2)**2 + (1 - x[:-1])**2)\noutput vmap(value_and_grad(f))(X)",
+    "fn f(x) { a = x[0]; while abs(a * a - 2) > 1e-9 { a = a - (a * a - 2) / (2 * a) }; return a * x[1] }\n"
+    "output vmap(value_and_grad(f))(X)",
+    "fn g(x, y) { a = exp(x) * y; b = a + sqrt(x**2 + y**2); return erf(b) * a }\nfn f(x) = g(x[0], x[1]) - log(1 + x[2]**2)\n"
+    "output vmap(value_and_grad(f))(X), vmap(hessian(f))(X)",
+    "var w = [0.5, 1.0, 2.0]\nfn f(x) { if x[0] > 0 { return sum(x * w) }; return prod(x + w) }\n"
+    "s = sum(vmap(f)(X)); output s, grad(s, w)",
+    "fn f(n) { if n < 1 { return 0.0 }; return f(n - 1) * 0.5 + X[0, 0] }\noutput f(1500), sum(X)",  # deep calls
+    "s = 0.0; x = X[0, 0]\nfor k in range(300) { s = s * 0.99 + sin(x * k) * 0.1; if s > 0.5 { s = s - 0.1 * x } }\noutput s",
+]
+
+
+def _outputs(source: str) -> list[Any]:
+    return _flat(list(gradcli.load(source=HEAD + source).run(X=X).outputs.values()))
+
+
+def _flat(value: Any) -> list[Any]:
+    return [part for item in value for part in _flat(item)] if isinstance(value, list) else [np.asarray(value)]
+
+
+def _at_once(tasks: list[Callable[[], Any]]) -> list[Any]:
+    """The answers of all tasks, in threads that begin together and change over as often as they can."""
+    gate, often = threading.Barrier(len(tasks)), sys.getswitchinterval()
+
+    def begin(task: Callable[[], Any]) -> Any:
+        gate.wait()
+        return task()
+
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(len(tasks)) as pool:
+            return list(pool.map(begin, tasks))
+    finally:
+        sys.setswitchinterval(often)
+
+
+@pytest.fixture(autouse=True)
+def _fused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fused_rows, "MANY", 1)
+    monkeypatch.setattr(fused_rows, "HOT", 1)
+
+
+def _forget() -> None:
+    """Lets every thread make for itself what is kept of the table."""
+    row_functions.value_function.cache_clear()
+    formulas.array_function.cache_clear()
+    formulas.scalar_pull.cache_clear()
+
+
+def _assert_same(found: list[Any], expected: list[Any]) -> None:
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("turn", range(3))
+def test_different_programs_in_threads(turn: int) -> None:
+    limit = sys.getrecursionlimit()
+    expected = [_outputs(source) for source in PROGRAMS]
+    chosen = [(turn + k) % len(PROGRAMS) for k in range(4)]
+    _forget()
+
+    def several(k: int) -> list[Any]:
+        return [_outputs(PROGRAMS[k]) for _ in range(3)]
+
+    found = _at_once([lambda k=k: several(k) for k in chosen])  # type: ignore[misc]
+    for k, answers in zip(chosen, found, strict=True):
+        for answer in answers:
+            _assert_same(answer, expected[k])
+    assert sys.getrecursionlimit() == limit
+
+
+@pytest.mark.parametrize("source", PROGRAMS)
+def test_one_program_in_threads(source: str) -> None:
+    expected = _outputs(source)
+    program = gradcli.load(source=HEAD + source)
+    _forget()
+    for found in _at_once([lambda: program.run(X=X)] * 4):
+        _assert_same(_flat(list(found.outputs.values())), expected)
+
+
+def test_packages_are_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread that comes second waits until all packages have added what they have."""
+    done: list[bool] = []
+
+    class Slow:
+        name, value, dist = "slow", "slow:register", None
+
+        def load(self) -> Callable[[], None]:
+            threading.Event().wait(0.05)
+            return lambda: done.append(True)
+
+    monkeypatch.setattr(registry, "_failures", None)
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [Slow()])
+
+    def ask() -> int:
+        registry.load_packages()
+        return len(done)
+
+    assert _at_once([ask] * 4) == [1] * 4
