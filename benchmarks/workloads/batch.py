@@ -1,0 +1,158 @@
+"""`gradcli batch`: blocks of rows in memory on one thread and on two, from Parquet to Parquet, and on worker processes."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..workload import Contender, Goal, Task, Timings, Workload
+from .formula import COLUMNS, PROGRAM as FORMULA
+from .rows import ROWS, X
+from .rows import _by_hand as by_hand
+from .rows import _jax as jax_rows
+
+BLOCK = 2**16
+ROSENBROCK = "var x: float[10]\noutput f = sum(100 * (x[1:] - x[:-1]**2)**2 + (1 - x[:-1])**2)"
+PRICE = (
+    "\n".join(f"var {name}" for name in COLUMNS)
+    + FORMULA[FORMULA.index("\nfn normal") : FORMULA.index("output")]
+    + "output p = price(s, k, t, v, r)"
+)
+HEAVY = """var a
+x = 1.0 + a
+for i in range(60) { x = sin(x) + 0.5 * cos(a * x) + 0.1 * exp(-x * x) }
+output x"""
+A = np.random.default_rng(1).uniform(0.5, 2.0, 200_000)
+
+
+def blocks_of(columns: dict[str, Any]) -> list[Any]:
+    """The columns as blocks of rows, as a reader gives them: each column's rows side by side."""
+    from gradcli.rows.blocks import Block
+
+    size = len(next(iter(columns.values())))
+    cuts = [slice(start, min(start + BLOCK, size)) for start in range(0, size, BLOCK)]
+    turned = {name: np.ascontiguousarray(values.T) for name, values in columns.items()}
+    return [
+        Block(cut.start, cut.stop - cut.start, columns={n: np.ascontiguousarray(v[..., cut]).T for n, v in turned.items()})
+        for cut in cuts
+    ]
+
+
+def in_memory(text: str, columns: dict[str, Any], threads: int) -> Task:
+    """The blocks computed, on so many threads; the answers come and go, as a writer would have them."""
+    from gradcli.diagnostics import Source
+    from gradcli.tasks.batch.block import Computer
+    from gradcli.tasks.batch.plan import Plan, bound_columns
+    from gradcli.tasks.batch.workers import in_threads
+    from gradcli.tasks.evaluation import Options
+    from gradcli.tasks.programs import parse_program
+
+    source = Source("<program>", text)
+    node, blocks = parse_program(source), blocks_of(columns)
+    plan = Plan(source, Options(mode="reverse"), columns=bound_columns(node, list(columns), {}, {}))
+    fields, tile = Computer(plan, node).probe(blocks[0])
+    plan = replace(plan, fields=fields, tile=tile)
+    makers: list[Callable[[], Callable[[Any], Any]]] = [lambda: Computer(plan, node).compute] * threads
+
+    def task() -> list[Any]:
+        total = 0.0
+        for outcome in in_threads(blocks, makers):
+            total += float(outcome.columns[0].values.sum())
+        return [total]
+
+    return task
+
+
+def file_to_file(text: str, columns: dict[str, Any], **request: Any) -> Task:
+    """The whole job, from a Parquet file to another."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from gradcli.diagnostics import Source
+    from gradcli.tasks.batch.job import Job, Request
+    from gradcli.tasks.evaluation import Options
+    from gradcli.tasks.programs import parse_program
+
+    folder = tempfile.TemporaryDirectory()
+    data, out = Path(folder.name) / "in.parquet", Path(folder.name) / "out.parquet"
+    flat = {}
+    for name, values in columns.items():
+        parts = values.T if values.ndim > 1 else [values]
+        flat |= {f"{name}.{k}" if values.ndim > 1 else name: np.ascontiguousarray(part) for k, part in enumerate(parts)}
+    pq.write_table(pa.table(flat), data, row_group_size=BLOCK, use_dictionary=False)
+    node = parse_program(Source("<program>", text))
+
+    def task() -> None:
+        assert folder.name
+        Job(node, Request(str(data), str(out), Options(mode="reverse"), **request)).run(lambda summary, total: None)
+
+    return task
+
+
+def _sum_of(peer: Callable[[], Task]) -> Task:
+    """A peer's task, of which the values' sum is compared."""
+    inner = peer()
+    return lambda: [float(np.sum(inner()[0]))]
+
+
+def _nanoseconds(who: str, rows: int = ROWS) -> Callable[[Timings], float | None]:
+    return lambda t: t.median(who) / rows * 1e9 if who in t else None
+
+
+def _ratio(a: str, b: str) -> Callable[[Timings], float | None]:
+    return lambda t: t.ratio(a, b) if a in t and b in t else None
+
+
+ONE, TWO = "gradcli, one thread", "gradcli, two threads"
+FILES, FILES_TWO = "gradcli, Parquet to Parquet, one thread", "gradcli, Parquet to Parquet, two threads"
+HAND = "NumPy in pieces, by hand"
+
+WORKLOADS = [
+    Workload(
+        "batch",
+        f"batch: Rosenbrock's function in 10 dimensions and its gradient, {ROWS:,} rows\n{ROSENBROCK}",
+        [
+            Contender(ONE, partial(in_memory, ROSENBROCK, {"x": X}, 1)),
+            Contender(TWO, partial(in_memory, ROSENBROCK, {"x": X}, 2)),
+            Contender(FILES, partial(file_to_file, ROSENBROCK, {"x": X}, threads=1)),
+            Contender(FILES_TWO, partial(file_to_file, ROSENBROCK, {"x": X}, threads=2)),
+            Contender(HAND, lambda: _sum_of(by_hand)),
+            Contender("jax (jit)", lambda: _sum_of(jax_rows)),
+        ],
+        [
+            Goal("a row, one thread", "ns", 60.0, _nanoseconds(ONE)),
+            Goal("a row, two threads", "ns", 35.0, _nanoseconds(TWO)),
+            Goal("one thread / by hand", "", 2.1, _ratio(ONE, HAND)),
+            Goal("rate from file to file, of that in memory, one thread", "", 0.6, _ratio(ONE, FILES), at_least=True),
+            Goal("the same on two threads", "", 0.6, _ratio(TWO, FILES_TWO), at_least=True),
+        ],
+    ),
+    Workload(
+        "batch_formula",
+        f"batch: an option's price and its sensitivities, {ROWS:,} rows\n{PRICE}",
+        [
+            Contender(ONE, partial(in_memory, PRICE, COLUMNS, 1)),
+            Contender(TWO, partial(in_memory, PRICE, COLUMNS, 2)),
+            Contender(FILES, partial(file_to_file, PRICE, COLUMNS, threads=1)),
+            Contender(FILES_TWO, partial(file_to_file, PRICE, COLUMNS, threads=2)),
+        ],
+        [
+            Goal("a row, one thread", "ns", None, _nanoseconds(ONE)),
+            Goal("a row, two threads", "ns", None, _nanoseconds(TWO)),
+            Goal("rate from file to file, of that in memory, one thread", "", 0.6, _ratio(ONE, FILES), at_least=True),
+            Goal("the same on two threads", "", 0.6, _ratio(TWO, FILES_TWO), at_least=True),
+        ],
+    ),
+    Workload(
+        "batch_heavy",
+        f"batch: a loop of 60 turns, {len(A):,} rows, on one thread and two\n{HEAVY}",
+        [Contender(ONE, partial(in_memory, HEAVY, {"a": A}, 1)), Contender(TWO, partial(in_memory, HEAVY, {"a": A}, 2))],
+        [Goal("two threads, times the rate of one", "", 1.7, _ratio(ONE, TWO), at_least=True)],
+    ),
+]

@@ -1,0 +1,193 @@
+"""Processes that compute blocks, one for each core: forks of this one, which share nothing but what they hand over.
+
+Threads would take turns at the interpreter between every two operations on arrays. A fork begins with the program compiled, and
+puts what a block gave into memory that both processes see, where the parent reads it without a copy.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import multiprocessing
+import os
+import pickle
+import signal
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
+from multiprocessing.connection import Connection, wait
+from typing import Any, TypeVar
+
+from ...diagnostics import Diagnostic, GradcliError
+
+LARGE = 2**14  # bytes: smaller buffers go through the pipe
+ALIGNED = 64
+SLOTS = 2  # blocks of a worker that are under way, or wait for their turn to be written
+PR_SET_PDEATHSIG = 1
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+
+def can_fork() -> bool:
+    """Whether processes here begin as copies of this one, and end with it."""
+    return sys.platform == "linux" and "fork" in multiprocessing.get_all_start_methods()
+
+
+def in_processes(tasks: Iterable[Task], work: Callable[[Task], Result], processes: int) -> Iterator[Result]:
+    """What `work` gives for the tasks, in their order, from so many forks of this process; from this one, where there is but
+    one task. A few are done in advance, so that memory stays bounded. What a task raises is raised here.
+
+    A result's large arrays are good until the next result is asked for.
+    """
+    tasks = iter(tasks)
+    first = list(islice(tasks, 2))
+    if len(first) < 2 or processes < 2:
+        yield from map(work, chain(first, tasks))
+        return
+    workers = [_Worker(work) for _ in range(processes)]
+    try:
+        yield from _in_order(chain(first, tasks), workers)
+    finally:
+        for worker in workers:
+            worker.end()
+
+
+def _in_order(tasks: Iterator[Task], workers: list[_Worker]) -> Iterator[Any]:
+    answered: dict[int, _Worker] = {}
+    sent = due = 0
+    more = True
+    while True:
+        for worker in sorted(workers, key=lambda w: len(w.under_way)):
+            while more and worker.free:
+                try:
+                    task = next(tasks)
+                except StopIteration:
+                    more = False
+                    break
+                worker.give(sent, task)
+                sent += 1
+        while due in answered:
+            worker = answered.pop(due)
+            yield worker.take(due)
+            worker.let_go(due)
+            due += 1
+            break  # first there may be work to give away
+        else:
+            if due == sent and not more:
+                return
+            for connection in wait([w.connection for w in workers if w.is_computing]):
+                worker = next(w for w in workers if w.connection is connection)
+                answered[worker.hear()] = worker
+
+
+class _Slot:
+    """Memory that a worker writes a result to, and the parent reads it from."""
+
+    def __init__(self) -> None:
+        self.file = os.memfd_create("gradcli-block")
+        self.memory: mmap.mmap | None = None
+
+    def room(self, size: int) -> mmap.mmap:
+        """The memory, with at least so many bytes."""
+        if self.memory is None or len(self.memory) < size:
+            size = -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
+            if os.fstat(self.file).st_size < size:
+                os.ftruncate(self.file, size)
+            self.memory = mmap.mmap(self.file, size)
+        return self.memory
+
+    def put(self, value: Any) -> tuple[bytes, list[tuple[int, int]]]:
+        """Writes the large buffers of a value into the memory: the rest of it, and where these are."""
+        buffers: list[memoryview] = []
+
+        def is_small(buffer: pickle.PickleBuffer) -> bool:
+            raw = buffer.raw()
+            if raw.nbytes >= LARGE:
+                buffers.append(raw)
+            return raw.nbytes < LARGE
+
+        rest = pickle.dumps(value, protocol=5, buffer_callback=is_small)
+        places, end = [], 0
+        for buffer in buffers:
+            places.append((end, buffer.nbytes))
+            end += -(-buffer.nbytes // ALIGNED) * ALIGNED
+        memory = self.room(end) if buffers else None
+        for buffer, (start, size) in zip(buffers, places, strict=True):
+            assert memory is not None
+            memory[start : start + size] = buffer
+        return rest, places
+
+    def get(self, rest: bytes, places: list[tuple[int, int]]) -> Any:
+        """The value that was put there."""
+        memory = memoryview(self.room(places[-1][0] + places[-1][1])) if places else memoryview(b"")
+        return pickle.loads(rest, buffers=[memory[start : start + size] for start, size in places])  # of our own fork
+
+
+class _Worker:
+    """The parent's side of a process."""
+
+    def __init__(self, work: Callable[[Any], Any]) -> None:
+        context = multiprocessing.get_context("fork")
+        self.slots = [_Slot() for _ in range(SLOTS)]
+        self.free = list(range(SLOTS))
+        self.under_way: dict[int, int] = {}  # tasks that were given, and the slots for what they give
+        self.heard: dict[int, tuple[bytes, list[tuple[int, int]]]] = {}
+        self.connection, theirs = context.Pipe()
+        self.process = context.Process(target=_serve, args=(work, theirs, self.slots, os.getpid()), daemon=True)
+        self.process.start()
+        theirs.close()
+
+    @property
+    def is_computing(self) -> bool:
+        return len(self.under_way) > len(self.heard)
+
+    def give(self, number: int, task: Any) -> None:
+        slot = self.under_way[number] = self.free.pop()
+        self.connection.send((number, slot, task))
+
+    def hear(self) -> int:
+        """The number of a task that is done. Raises what it raised, and GradcliError where the process is dead."""
+        try:
+            number, answer, error = self.connection.recv()
+        except (EOFError, OSError):
+            self.process.join()
+            code = self.process.exitcode or 0
+            how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+            help = "if memory is short, take fewer --threads, or smaller blocks with --block-rows"
+            raise GradcliError(Diagnostic("E405", f"a process that computed a block has ended: {how}", help=help)) from None
+        if error is not None:
+            raise error
+        self.heard[number] = answer
+        return int(number)
+
+    def take(self, number: int) -> Any:
+        return self.slots[self.under_way[number]].get(*self.heard.pop(number))
+
+    def let_go(self, number: int) -> None:
+        self.free.append(self.under_way.pop(number))
+
+    def end(self) -> None:
+        self.process.kill()  # it may be in an endless loop
+        self.process.join()
+        self.connection.close()
+        for slot in self.slots:
+            os.close(slot.file)
+
+
+def _serve(work: Callable[[Any], Any], connection: Connection[Any, Any], slots: list[_Slot], parent: int) -> None:
+    """What a worker does, until nobody wants anything any more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent's to answer
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # if that is killed, an endless loop must not go on
+    if os.getppid() != parent:
+        return
+    while True:
+        try:
+            number, slot, task = connection.recv()
+        except EOFError:
+            return
+        try:
+            answer, error = slots[slot].put(work(task)), None
+        except BaseException as raised:
+            answer, error = None, raised
+        connection.send((number, answer, error))
