@@ -97,7 +97,7 @@ COLUMNS: list[tuple[Any, list[object]]] = [
     (pa.array([True, None]), [True, None]),
     (pa.array([1.5, None, float("nan")], pa.float32()), [1.5, None, float("nan")]),
     (pa.array([Decimal("1.25"), None]), [1.25, None]),
-    (pa.array([1.5, None], pa.float16()), [1.5, None]),
+    (pa.array([np.float16(1.5), None], pa.float16()), [1.5, None]),
     (pa.array(["1.5", "banana", None]), [1.5, "!", None]),
     (pa.array(["1", "2"]).dictionary_encode(), [1.0, 2.0]),
     (pa.nulls(2), [None, None]),

@@ -82,7 +82,7 @@ def _cells(name: str, column: Any) -> Cells:
 
 def _filled(column: Any, value: float) -> Any:
     """A column with a value where it has null."""
-    return column.fill_null(numbers_of(np.array([value], column.type.to_pandas_dtype()))[0])
+    return column.fill_null(numbers_of(np.array([value]))[0].cast(column.type))
 
 
 def _lists(name: str, column: Any, missing: Mask | None) -> Cells:
