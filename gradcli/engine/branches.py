@@ -12,9 +12,10 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from ..lang import program
+from . import fusion
 from .compiler import Closure, Compiler
 from .fused_source import MISS, Choice, Leaf, Operation, Plan, write, write_choice
-from .fusion import HOT, MAX_VARIANTS, collect, kinds_of
+from .fusion import MAX_VARIANTS, collect, kinds_of
 from .inlining import Known
 from .read_derivatives import BranchError, NotPlainError
 from .readings import Path, is_readable, read_call, read_paths
@@ -63,7 +64,7 @@ def by_path(node: program.Call, known: dict[int, Known], cold: Closure) -> Closu
             if y is not MISS:
                 return y
         count += 1
-        if count >= HOT and frame[0].group is None:
+        if count >= fusion.HOT and frame[0].group is None:
             choose(frame)
         return cold(frame)
 

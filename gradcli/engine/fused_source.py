@@ -214,6 +214,8 @@ class _Writer:
         result = self._without_unread(result, lines)
         if result.formula is None:
             lines += ["try:", *[f"    {line}" for line in self.inactive], f"{REFUSED}: return MISS", f"return {result.text}"]
+        elif not any(operand.number for operand in self.operands):
+            lines += self._without_boxes(result.formula)
         elif "dual" in self.kinds:
             lines += self._with_tangent(result.formula)
         else:
@@ -255,6 +257,15 @@ class _Writer:
         places: dict[int | str, Formula] = {k: Formula("operand", j) for j, k in enumerate(reads)}
         return _Value("", "float", substitute(result.formula, places))
 
+    def _without_boxes(self, formula: Formula) -> list[str]:
+        """The lines that compute a value which, of the function that was read, nothing boxed is left in."""
+        source = FormulaSource(arrays=False, fast=True)
+        source.lines += [f"x{k} = {operand.primal}" for k, operand in enumerate(self.operands)]
+        source.lines.append(f"y = {source.value(formula)}")
+        self.names.update(source.found(fast_by_name))
+        lines = [*self.inactive, *source.lines]
+        return ["try:", *[f"    {line}" for line in lines], f"{REFUSED}: return MISS", "return y if y - y == 0.0 else MISS"]
+
     def _with_tangent(self, formula: Formula) -> list[str]:
         """The lines that compute a value and its tangent, of duals of one level."""
         source = FormulaSource(arrays=False, fast=True)
@@ -268,9 +279,6 @@ class _Writer:
         source.lines.append(f"y = {value}")
         tangent = source.value(tangent_formula(formula, n, duals))
         self.names.update(source.found(fast_by_name))
-        if not duals:  # of the function it was read of, nothing that moves is left
-            lines = [*self.inactive, *source.lines]
-            return ["try:", *[f"    {line}" for line in lines], f"{REFUSED}: return MISS", "return y if y - y == 0.0 else MISS"]
         first, *others = [self.operands[k].origin for k in duals]
         return [
             f"level = {first}.level",

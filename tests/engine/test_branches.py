@@ -1,0 +1,84 @@
+"""Hot calls of functions with branches: whatever path they take, and however they are differentiated, they give what a call
+gives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gradcli.engine import fusion
+
+from .programs import evaluate
+from .random_programs import RELAXED
+from .test_readings import NEVER, assert_same
+
+NAMES = ["x", "w", "a", "b"]
+UNARY = ["sin({})", "exp(-({})**2)", "sqrt(({})**2 + 1.0)", "-({})", "abs({})", "tanh({})", "({})**2"]
+BINARY = ["({} + {})", "({} - {})", "({} * {})", "({} / (({})**2 + 1.0))", "maximum({}, {})"]
+COMPARISONS = ["<", "<=", ">", ">=", "==", "!="]
+
+
+@st.composite
+def expressions(draw: st.DrawFn, names: list[str], depth: int = 2) -> str:
+    kind = draw(st.sampled_from(["name", "name", "number", "unary", "binary", "choice"] if depth else ["name", "number"]))
+    if kind == "name":
+        return draw(st.sampled_from(names))
+    if kind == "number":
+        return str(draw(st.sampled_from([0.5, 1.0, 2.0, -1.5])))
+    parts = [draw(expressions(names, depth - 1)) for _ in range(2)]
+    if kind == "choice":
+        return f"({parts[0]} if {draw(conditions(names))} else {parts[1]})"
+    return draw(st.sampled_from(UNARY)).format(parts[0]) if kind == "unary" else draw(st.sampled_from(BINARY)).format(*parts)
+
+
+@st.composite
+def conditions(draw: st.DrawFn, names: list[str]) -> str:
+    a, b = (draw(expressions(names, 1)) for _ in range(2))
+    single = f"{a} {draw(st.sampled_from(COMPARISONS))} {b}"
+    return draw(st.sampled_from([single, f"not {single}", f"{single} and x < 1.0", f"{single} or w > {a}", f"-1.0 < {a} <= {b}"]))
+
+
+@st.composite
+def blocks(draw: st.DrawFn, depth: int = 2) -> str:
+    statements = []
+    for _ in range(draw(st.integers(1, 3))):
+        kind = draw(st.sampled_from(["assign", "augment", "if", "loop", "return"] if depth else ["assign", "return"]))
+        name, value = draw(st.sampled_from(["a", "b"])), draw(expressions(NAMES))
+        if kind == "if":
+            branches = f"if {draw(conditions(NAMES))} {{ {draw(blocks(depth - 1))} }}"
+            statements.append(branches + draw(st.sampled_from(["", f" else {{ {draw(blocks(depth - 1))} }}"])))
+        elif kind == "loop":
+            statements.append(f"for i in range(2) {{ {name} = {name}*0.5 + {value} }}")
+        else:
+            statements.append({"assign": f"{name} = {value}", "augment": f"{name} += {value}", "return": f"return {value}"}[kind])
+            if kind == "return":
+                break
+    return "; ".join(statements)
+
+
+CALLS = [
+    "f({}, w)", "grad(f)({}, w)", "grad(f, wrt = 1)({}, w)", "jvp(f, wrt = [0, 1])({}, w, v = [w, 0.5])", "grad(grad(f))({}, w)",
+    "sum(grad(f, wrt = [1, 0])({}, w))", "value_and_grad(f)({}, w)[0]", "grad(fn(z) = f(z, w)*grad(f)(w, z))({})",
+]  # fmt: skip
+
+
+@settings(RELAXED, max_examples=60)
+@given(blocks(), st.sampled_from(CALLS), st.sampled_from(["var", "frozen"]))
+def test_random_functions(body: str, call: str, kind: str) -> None:
+    calls = " + ".join(call.format(x) for x in ("x", "(x - 1.3)", "(-x*w)"))
+    source = f"""{kind} x = 0.7; {kind} w = 0.4
+fn f(x, w) {{ a = x*w; b = x - w; {body}; return a*b + x }}
+fn d(x, w) {{ s = 0.0; for i in range(3) {{ s = s + ({calls}) }}; return s }}
+output d(x, w), grad(d)(x, w), jvp(d)(x, 1.0, w)"""
+    found, expected = (answers(source, hot) for hot in (1, NEVER))
+    assert_same(found, expected)
+
+
+def answers(source: str, hot: int) -> Any:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fusion, "HOT", hot)
+        evaluation = evaluate(source)
+    return "", evaluation.outputs, evaluation.gradients
