@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -92,32 +93,44 @@ class Job:
     def run(self, progress: Progress) -> Summary:
         """Does the job. Raises GradcliError for what stops it, and StoppedError; finished blocks are kept for `resume`."""
         began = time.monotonic()
-        journal = None
+        journal, writer = None, None
         try:
             if self.request.out == "-":
-                writer: Writer | None = open_stdout(self.format)
+                writer = open_stdout(self.format)
             else:
                 journal = Journal(self.request.out, self._fingerprint(), self.request.resume)
                 writer = self._take_up(journal)
             if journal is None or not journal.delivered:
+                progress(self.summary, self.source.rows)
                 self._compute(journal, writer, progress, began)
             else:
                 journal.deliver()
+            self.summary.complete = True
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise GradcliError(_unwritable(self.request.out, error)) from None
         finally:
             self.summary.seconds = time.monotonic() - began
+            if writer is not None:
+                writer.close()
             if journal is not None:
                 journal.close()
         return self.summary
 
     # ---- beginning -----------------------------------------------------------------------------------------------------
 
-    def _fingerprint(self) -> str:
+    def _fingerprint(self) -> dict[str, str]:
+        """What the output depends on; what it doesn't, like a limit of memory, may differ in a run that goes on."""
         request, plan = self.request, self.plan
+        options = {**asdict(plan.options), "max_memory": None, "out_format": self.format, "block_rows": request.block_rows}
+        chosen = {"renamed": request.renamed, "keep": plan.keep, "nan": plan.nan, "reduce": plan.reduce, "shared": plan.shared}
         facts = {
-            "version": __version__, "text": plan.source.text, "imports": plan.imports, "options": asdict(plan.options),
-            "shared": plan.shared, "columns": plan.columns, "keep": plan.keep, "nan": plan.nan, "reduce": plan.reduce,
-            "block_rows": request.block_rows, "data": self.source.identity,
-        }  # fmt: skip
+            "gradcli": {"version": __version__},
+            "the program": {"text": plan.source.text, "imports": plan.imports},
+            "the options": {**options, **chosen},
+            "the data": self.source.identity,
+        }
         return fingerprint(facts)
 
     def _take_up(self, journal: Journal) -> Writer | None:
@@ -128,7 +141,7 @@ class Job:
             summary.failed += block.failed
             summary.unreadable += block.unreadable
             if block.totals is not None:
-                self.totals.append((block.rows - block.failed, {k: np.asarray(v) for k, v in block.totals.items()}))
+                self.totals.append((block.rows - block.failed, {k: _array(*v) for k, v in block.totals.items()}))
         summary.resumed, summary.resumed_blocks, summary.blocks = summary.rows, len(finished), len(finished)
         if journal.known:
             self._learn(tuple(Field(n, d, tuple(s)) for n, d, s in journal.known["fields"]), journal.known["tile"])
@@ -192,7 +205,7 @@ class Job:
         totals: dict[str, Any] | None = None
         if outcome.totals is not None:
             self.totals.append((outcome.succeeded, outcome.totals))
-            totals = {name: np.asarray(total).tolist() for name, total in outcome.totals.items()}
+            totals = {name: _kept(np.asarray(total)) for name, total in outcome.totals.items()}
         elif writer is not None and outcome.columns:  # a block without answers before the first one has no columns yet
             self.position = writer.append(outcome.columns)
         if journal is not None:
@@ -246,6 +259,21 @@ def _output_format(request: Request) -> str:
         help = f"say --out-format, or use one of the endings {' '.join(ENDINGS)}"
         raise GradcliError(Diagnostic("E001", f"of which format should the output `{request.out}` be?", help=help))
     return format
+
+
+def _kept(array: Any) -> list[Any]:
+    """An array as JSON holds it, to the last bit."""
+    return [array.dtype.str, array.shape, array.tobytes().hex()]
+
+
+def _array(dtype: str, shape: list[int], data: str) -> Any:
+    return np.frombuffer(bytes.fromhex(data), dtype).reshape(shape)
+
+
+def _unwritable(out: str, error: OSError) -> Diagnostic:
+    help = "make room for it" if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) else ""
+    name = "standard output" if out == "-" else f"`{out}`"
+    return Diagnostic("E006", f"cannot write {name}: {error.strerror or error}", help=help)
 
 
 def _entry(reject: Reject) -> dict[str, Any]:
