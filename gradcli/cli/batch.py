@@ -12,7 +12,8 @@ from .progress import shown
 from .terminal import Terminal
 
 if TYPE_CHECKING:
-    from ..tasks.batch.job import Job, Request
+    from ..tasks.batch.job import Job
+    from ..tasks.batch.request import Request
 
 File = Annotated[str | None, typer.Argument(metavar="[FILE]", help="The program; - is standard input.", show_default=False)]
 Format = Literal["csv", "tsv", "jsonl", "parquet", "arrow", "npy", "npz"]
@@ -86,8 +87,8 @@ def command(
       printf '{"a": 2}\\n{"a": 7}\\n' | gradcli batch -e 'var a; y = a**3' --rows - --rows-format jsonl -o - --out-format jsonl
     """
     terminal = Terminal(color, quiet, verbose)
-    from ..tasks.batch.job import Request
     from ..tasks.batch.plan import parse_renamings
+    from ..tasks.batch.request import Request
     from ..tasks.batch.workers import cores
     from ..tasks.evaluation import Options
 
@@ -144,7 +145,6 @@ def _job(name: str, expr: str | None, request: Request) -> Job:
 def _run(job: Job, request: Request, terminal: Terminal, timeout: float | None, report_file: str | None) -> int:
     """Does the job under its limits; what it finished, and how it goes on, is told whatever ends it."""
     from .. import report
-    from ..tasks.batch.job import StoppedError
 
     def fail(*errors: Diagnostic) -> int:
         for error in errors:
@@ -156,20 +156,16 @@ def _run(job: Job, request: Request, terminal: Terminal, timeout: float | None, 
     try:
         with limits.limited(timeout, request.options.max_memory, fail), shown(not terminal.quiet) as progress:
             summary = job.run(progress)
-    except StoppedError as stopped:
-        fail(*stopped.reject.diagnostics)
-        terminal.summary(f"stopped: row {stopped.reject.row} fails (--on-error fail)")
-        return 3
     except GradcliError as error:
-        return fail(*error.diagnostics)
+        fail(*error.diagnostics)
+        return error.exit_code
     except KeyboardInterrupt:
         fail()
         raise
     finally:
+        for diagnostic in job.told:
+            terminal.diagnostic(diagnostic)
         if report_file is not None:
             output.write(report.batch_json(job.summary), report_file)
-    for reject in job.told:
-        for diagnostic in reject.diagnostics:
-            terminal.diagnostic(diagnostic)
     terminal.summary(report.batch_line(summary, "" if request.out == "-" else f"{request.out}.rejects.jsonl"))
     return summary.exit_code

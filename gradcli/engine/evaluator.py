@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+import threading
 from dataclasses import replace
 from typing import Any
 
@@ -59,19 +58,29 @@ def compile_program(
     return Compiled(node, block, c.asks, c.rules)
 
 
-@contextmanager
-def deep_stack() -> Iterator[None]:
+class deep_stack:  # noqa: N801 - read as the verb of a `with`
     """Room for `MAX_DEPTH` calls of a program inside each other, of some thirty Python frames each, and for deep expressions.
 
     Python's own functions don't use the C stack when they call each other, so the limit may be high; but C code that
-    recurses relies on it, so it is restored.
+    recurses relies on it, so it is restored. It is one limit for all threads: the last one out restores it.
     """
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(limit, 50 * MAX_DEPTH))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(limit)
+
+    _lock = threading.Lock()
+    _inside = 0
+    _limit = 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not deep_stack._inside:
+                deep_stack._limit = sys.getrecursionlimit()
+                sys.setrecursionlimit(max(deep_stack._limit, 50 * MAX_DEPTH))
+            deep_stack._inside += 1
+
+    def __exit__(self, *raised: object) -> None:
+        with self._lock:
+            deep_stack._inside -= 1
+            if not deep_stack._inside:
+                sys.setrecursionlimit(deep_stack._limit)
 
 
 def execute(compiled: Compiled, run: Run) -> list[Any]:

@@ -25,16 +25,17 @@ Facts = Mapping[str, Any]
 
 
 class Finished(NamedTuple):
-    """A block that is on disk: its place in the data, how many rows have no answer, whether it is a part that couldn't be
-    read, where the files end behind it, and the totals of a reduction."""
+    """A block that is on disk: its place in the data, how many rows have no answer, the part that couldn't be read if it is
+    one, where the files end behind it, the totals of a reduction, and of rows that came through a pipe what they were."""
 
     start: int
     rows: int
     failed: int
-    unreadable: bool
+    unreadable: str
     position: Any
     rejects: int
     totals: dict[str, Any] | None = None
+    digest: str = ""
 
 
 class Journal:
@@ -102,19 +103,20 @@ class Journal:
             lines = [json.loads(line) for line in whole.splitlines()]
             head, finished = (lines[0] if lines else None), [Finished(**line) for line in lines[1:]]
         except (ValueError, TypeError):
-            raise GradcliError(self._refusal("cannot be read: did the machine crash?")) from None
+            raise GradcliError(self.refusal("cannot be read: did the machine crash?")) from None
         if head is None:
             return False
         changed = [name for name, digest in self._fingerprint.items() if head["fingerprint"].get(name) != digest]
         if changed:
-            raise GradcliError(self._refusal(f"are of another job: {' and '.join(changed)} changed since"))
+            raise GradcliError(self.refusal(f"are of another job: {' and '.join(changed)} changed since"))
         self.known, self.finished = head["known"], finished
         self.delivered = bool(finished) and not self.rows.exists() and self.out.exists()
         self._file.truncate(len(whole))
         self._rejects.truncate(finished[-1].rejects if finished else 0)
         return True
 
-    def _refusal(self, why: str) -> Diagnostic:
+    def refusal(self, why: str) -> Diagnostic:
+        """Why the job can't go on from what is there."""
         message = f"the finished blocks in `{self._name}{SUFFIX}` {why}"
         return Diagnostic("E609", message, help="without --resume the job begins anew, and throws them away")
 
