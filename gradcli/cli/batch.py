@@ -104,7 +104,7 @@ def command(
         (
             threads and (workers or scheduler),
             "--threads with workers",
-            "each worker computes a block at a time, or so many as it has threads",
+            "a worker computes as many blocks at a time as it has threads",
         ),
         (report_file == "-" == output_file, "-o - with --report -", "both are standard output; name a file for one"),
     )

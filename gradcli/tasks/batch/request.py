@@ -60,5 +60,5 @@ def verify_apart(request: Request, parts: Iterable[str]) -> None:
         return
     within = os.path.isdir(request.data) and os.path.samefile(request.data, os.path.dirname(out) or ".")
     if within or out in map(os.path.realpath, parts):
-        message = f"the output `{request.out}` would be {'part of the' if within else 'in the place of'} data"
+        message = f"the output `{request.out}` would {'be part of' if within else 'replace'} the data"
         raise GradcliError(Diagnostic("E001", message, help="write it somewhere else"))

@@ -25,12 +25,17 @@ _CONTEXT.set_forkserver_preload(_LOADED.split())
 
 
 class Process:
-    """`gradcli ARGUMENTS` in a folder, with what it prints in files there. `dies`: at the so-manieth change to the file
-    system while the output is delivered, it kills itself; `largest`: bytes that a file may have at most, as on a full disk."""
+    """`gradcli ARGUMENTS` in a folder, with what it prints in files there.
 
-    def __init__(self, folder: Path, arguments: Sequence[str], dies: int | None = None, largest: int | None = None) -> None:
+    dies     at the so-manieth change to the file system while the output is delivered, it kills itself
+    largest  bytes that a file may have at most, as on a full disk
+    given    what it has on standard input
+    to       where standard output goes; or `closed`: nobody reads it
+    """
+
+    def __init__(self, folder: Path, arguments: Sequence[str], **how: Any) -> None:
         self.folder = folder
-        self._process = _CONTEXT.Process(target=_run, args=(str(folder), list(arguments), dies, largest))
+        self._process = _CONTEXT.Process(target=_run, args=(str(folder), list(arguments)), kwargs=how)
         self._process.start()
 
     def wait(self, timeout: float = 60) -> int:
@@ -72,11 +77,26 @@ def run(folder: Path, arguments: Sequence[str], **how: Any) -> Process:
     return process
 
 
-def _run(folder: str, arguments: list[str], dies: int | None, largest: int | None) -> None:
+def _run(
+    folder: str,
+    arguments: list[str],
+    dies: int | None = None,
+    largest: int | None = None,
+    given: bytes = b"",
+    to: str = "stdout",
+    closed: bool = False,
+) -> None:
     """What the process does."""
     os.chdir(folder)
-    for stream, name in ((1, "stdout"), (2, "stderr")):
+    for stream, name in ((1, to), (2, "stderr")):
         os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644), stream)
+    Path("stdin").write_bytes(given)
+    os.dup2(os.open("stdin", os.O_RDONLY), 0)
+    if closed:
+        reader, writer = os.pipe()
+        os.close(reader)
+        os.dup2(writer, 1)
+    sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w", 1)  # noqa: SIM115 - as long as the process
     signal.signal(signal.SIGINT, signal.default_int_handler)  # which the fork server ignores
     if dies is not None:
         _die_at(dies)
@@ -86,6 +106,7 @@ def _run(folder: str, arguments: list[str], dies: int | None, largest: int | Non
 
     code = run(arguments)
     sys.stdout.flush()
+    sys.stderr.flush()
     os._exit(code)  # as the end of an interpreter does, whatever daemon threads do
 
 
