@@ -117,6 +117,7 @@ class _Cursor:
         self._stretches = self._make()
         self._next = 0
         self._waiting: dict[int, Any] = {}
+        self._broken = ""  # why nothing comes any more
 
     def take(self, offset: int, size: int) -> Any:
         """The rows from `offset` on."""
@@ -124,15 +125,25 @@ class _Cursor:
             if offset in self._waiting:
                 return self._waiting.pop(offset)
             if offset < self._next:
-                self._stretches, self._next = self._make(), 0
+                self._stretches, self._next, self._broken = self._make(), 0, ""
             while True:
-                table, at = next(self._stretches), self._next
+                table, at = self._following(), self._next
                 self._next += self._step
                 if at == offset:
                     return table
                 self._waiting[at] = table
                 if len(self._waiting) > _WAITING:
                     del self._waiting[min(self._waiting)]
+
+    def _following(self) -> Any:
+        if not self._broken:
+            try:
+                return next(self._stretches)
+            except StopIteration:
+                self._broken = "it has fewer rows than it says"
+            except (OSError, pa.ArrowException) as error:  # all that follows is lost with it
+                self._broken = str(error)
+        raise PartError(self._broken)
 
 
 def _stretches(file: Any, group: int, columns: tuple[str, ...], step: int) -> Iterator[Any]:

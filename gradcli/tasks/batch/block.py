@@ -111,13 +111,15 @@ class Computer:
         answers: list[tuple[int, Named]] = []
         records, width = 0, 1
         for rows, inputs in self._parts(block, {}):
+            known = len(answers)
             for index, tile in _tiles(rows, inputs, PROBED):
                 row_runs = self._row_runs(tile)
                 numbers = np.arange(block.size)[index]
                 answers += [(int(numbers[a.rows].min()), a.answer) for a in row_runs.answers(_size(index)) if type(a) is Answered]
                 records = max(records, row_runs.records)
                 width = max(width, sum(v[..., 0].size for v in tile.values()))
-                break
+                if len(answers) > known:
+                    break
         fields = fields_of(named for _, named in sorted(answers, key=lambda pair: pair[0]))
         if self.backend.name != "cpu":
             return fields, max(TILE, 2**22 // max(1, records))
@@ -195,13 +197,18 @@ class Computer:
 def read_range(plan: Plan, task: Range | BadPart) -> Block | Outcome:
     """The block of a range; where it can't be read an outcome that says so."""
     if isinstance(task, BadPart):
-        why = Diagnostic("E608", task.reason)
+        why = Diagnostic("E608", _line(task.reason))
         return Outcome(task.start, 0, [], [Reject(task.start, (why,), True, task.path)])
     block = task.read(list(plan.columns.values()), plan.keep)
     if not block.unreadable:
         return block
-    why = Diagnostic("E608", block.unreadable)
+    why = Diagnostic("E608", _line(block.unreadable))
     return Outcome(block.start, block.size, [], [Reject(block.start, (why,), True, lost=block.size)])
+
+
+def _line(text: str) -> str:
+    """What a library says, on one line."""
+    return " ".join(text.split())
 
 
 def _refined(kinds: Any, labels: Any) -> Any:

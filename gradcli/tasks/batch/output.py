@@ -120,10 +120,10 @@ class Output:
     def finish(self, plan: Plan) -> None:
         """Makes the output whole, and puts it in its place. The plan's fields are the columns, be there rows or not."""
         if self._writer is not None:
-            if self._reduce and self._totals:
-                self._writer.append(self._reduced(plan.fields))
-            elif not self.summary.rows - self.summary.failed:
+            if not self.summary.succeeded:
                 self._writer.append(_no_rows(plan))
+            elif self._reduce:
+                self._writer.append(self._reduced(plan.fields))
             self._writer.finish()
         if self._journal is not None:
             self._journal.deliver()
@@ -132,11 +132,13 @@ class Output:
         """One row: the sum over all rows that succeeded, or their mean. Blocks are added in order, whoever computed them."""
         columns = []
         count = sum(rows for rows, _ in self._totals)
-        for f in fields:
-            total = np.zeros(f.shape, f.dtype)
+        for f in (f for f in fields if f.dtype != TEXT):
+            total, found = np.zeros(f.shape, f.dtype), False
             for _, sums in self._totals:
-                total = total + sums[f.name]
-            columns.append(Column(f.name, np.asarray(total / count if self._reduce == "mean" else total)[None], None))
+                if f.name in sums:
+                    total, found = total + sums[f.name], True
+            total = np.asarray(total / count if self._reduce == "mean" else total)
+            columns.append(Column(f.name, total[None], None if found else np.ones(1, bool)))
         return columns
 
     def close(self) -> None:

@@ -227,7 +227,9 @@ def test_control_c(folder: Path, threads: str) -> None:
     time.sleep(0.2)
     running.kill(signal.SIGINT)
     assert running.wait() == 130
-    assert running.err == "500 rows are finished and kept in out.csv.partial: with --resume, the same command goes on from there\n"
+    assert (
+        running.err == "500 rows are finished and kept in out.csv.partial: with --resume, the same command goes on from there\n"
+    )
 
 
 def test_a_limit_of_memory(folder: Path) -> None:
