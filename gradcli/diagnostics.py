@@ -89,7 +89,7 @@ class Diagnostic:
     @property
     def exit_code(self) -> int:
         """The exit code that this error stands for (see `gradcli explain`); 0 for a warning."""
-        return EXIT_CODES.get(self.code[:2], 0)
+        return EXIT_CODES.get(self.code) or EXIT_CODES.get(self.code[:2], 0)
 
     def as_json(self) -> dict[str, Any]:
         """The diagnostic as the JSON formats print it."""
@@ -109,7 +109,7 @@ class Diagnostic:
 
 
 # E0 the command line · E1 syntax · E2 names and structure · E3 run time · E4 limits · E5 device · E9 a bug
-EXIT_CODES = {"E0": 2, "E1": 3, "E2": 3, "E3": 3, "E4": 4, "E5": 5, "E9": 70}
+EXIT_CODES = {"E0": 2, "E1": 3, "E2": 3, "E3": 3, "E4": 4, "E5": 5, "E609": 2, "E9": 70}
 
 
 class GradcliError(Exception):

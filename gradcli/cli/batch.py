@@ -12,7 +12,8 @@ from .progress import shown
 from .terminal import Terminal
 
 if TYPE_CHECKING:
-    from ..tasks.batch.job import Job, Request
+    from ..tasks.batch.job import Job
+    from ..tasks.batch.request import Request
 
 File = Annotated[str | None, typer.Argument(metavar="[FILE]", help="The program; - is standard input.", show_default=False)]
 Format = Literal["csv", "tsv", "jsonl", "parquet", "arrow", "npy", "npz"]
@@ -55,7 +56,7 @@ def command(
     resume: Annotated[bool, typer.Option("--resume", help="Go on where an interrupted job ended.")] = False,
     device: Annotated[str, typer.Option("--device", metavar="cpu|cuda|cuda:N|cuda:all", help="Where rows are computed.")] = "cpu",
     threads: Annotated[
-        int | None, typer.Option("--threads", metavar="N", min=1, help="Blocks at a time (default: one a core).")
+        int | None, typer.Option("--threads", metavar="N", min=1, help="Blocks at a time, here (default: one a core).")
     ] = None,
     workers: Annotated[int | None, typer.Option("--workers", metavar="N", min=1, help="Local processes.")] = None,
     scheduler: Annotated[str | None, typer.Option("--scheduler", metavar="ADDRESS", help="An existing Dask cluster.")] = None,
@@ -86,8 +87,8 @@ def command(
       printf '{"a": 2}\\n{"a": 7}\\n' | gradcli batch -e 'var a; y = a**3' --rows - --rows-format jsonl -o - --out-format jsonl
     """
     terminal = Terminal(color, quiet, verbose)
-    from ..tasks.batch.job import Request
     from ..tasks.batch.plan import parse_renamings
+    from ..tasks.batch.request import Request
     from ..tasks.batch.workers import cores
     from ..tasks.evaluation import Options
 
@@ -96,8 +97,19 @@ def command(
             ("--rows", "name the data: `--rows data.csv`") if rows is None else ("-o", "name the output: `-o out.csv`")
         )
         raise GradcliError(Diagnostic("E001", f"batch needs {lacking}", help=help))
-    if reduce and keep:
-        raise GradcliError(Diagnostic("E001", "--keep with --reduce", help="a reduction has one row for all, which has no keys"))
+    _verify_together(
+        (reduce and keep, "--keep with --reduce", "a reduction has one row for all, which has no keys"),
+        (resume and output_file == "-", "--resume with -o -", "what went to standard output is gone; write to a file"),
+        (workers and scheduler, "--workers with --scheduler", "the cluster has workers of its own"),
+        (
+            threads and (workers or scheduler),
+            "--threads with workers",
+            "a worker computes as many blocks at a time as it has threads",
+        ),
+        (report_file == "-" == output_file, "-o - with --report -", "both are standard output; name a file for one"),
+    )
+    if report_file is not None:
+        output.verify_writable(report_file)
     wanted = Options(
         of=options.names(of),
         wrt=options.names(wrt),
@@ -132,6 +144,13 @@ def command(
     return _run(_job(name, expr, request), request, terminal, limits.parse_timeout(timeout), report_file)
 
 
+def _verify_together(*refused: tuple[object, str, str]) -> None:
+    """Raises GradcliError (E001) for options that can't be asked for at once: the first of which the condition holds."""
+    for condition, message, help in refused:
+        if condition:
+            raise GradcliError(Diagnostic("E001", message, help=help))
+
+
 def _job(name: str, expr: str | None, request: Request) -> Job:
     from ..tasks.batch.job import Job
     from ..tasks.programs import parse_program, program_source
@@ -144,32 +163,28 @@ def _job(name: str, expr: str | None, request: Request) -> Job:
 def _run(job: Job, request: Request, terminal: Terminal, timeout: float | None, report_file: str | None) -> int:
     """Does the job under its limits; what it finished, and how it goes on, is told whatever ends it."""
     from .. import report
-    from ..tasks.batch.job import StoppedError
 
     def fail(*errors: Diagnostic) -> int:
         for error in errors:
             terminal.diagnostic(error)
         if request.out != "-" and job.summary.rows:
-            terminal.summary(f"{job.summary.rows:,} rows are finished; the same command with --resume goes on from there")
+            how = "with --resume, the same command goes on from there"
+            terminal.summary(f"{job.summary.rows:,} rows are finished and kept in {request.out}.partial: {how}")
         return max((error.exit_code for error in errors), default=0)
 
     try:
         with limits.limited(timeout, request.options.max_memory, fail), shown(not terminal.quiet) as progress:
             summary = job.run(progress)
-    except StoppedError as stopped:
-        fail(*stopped.reject.diagnostics)
-        terminal.summary(f"stopped: row {stopped.reject.row} fails (--on-error fail)")
-        return 3
     except GradcliError as error:
-        return fail(*error.diagnostics)
+        fail(*error.diagnostics)
+        return error.exit_code
     except KeyboardInterrupt:
         fail()
         raise
     finally:
+        for diagnostic in job.told:
+            terminal.diagnostic(diagnostic)
         if report_file is not None:
             output.write(report.batch_json(job.summary), report_file)
-    for reject in job.told:
-        for diagnostic in reject.diagnostics:
-            terminal.diagnostic(diagnostic)
     terminal.summary(report.batch_line(summary, "" if request.out == "-" else f"{request.out}.rejects.jsonl"))
     return summary.exit_code

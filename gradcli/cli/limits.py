@@ -63,7 +63,11 @@ def _time_limit(seconds: float | None, last_words: Callable[[Diagnostic], object
 
     reached = Diagnostic("E404", f"the program ran longer than --timeout {seconds:g} seconds", help="raise --timeout, or do less")
 
+    fired = False
+
     def interrupt(signal_number: int, frame: FrameType | None) -> None:
+        nonlocal fired
+        fired = True
         raise GradcliError(reached)
 
     def end() -> None:
@@ -81,6 +85,10 @@ def _time_limit(seconds: float | None, last_words: Callable[[Diagnostic], object
         signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
+    except Exception:
+        if fired:  # some library, interrupted in the middle, may have made another error of it
+            raise GradcliError(reached) from None
+        raise
     finally:
         if has_timer:
             signal.setitimer(signal.ITIMER_REAL, 0)

@@ -31,6 +31,14 @@ def write(answer: str | bytes, path: str | None) -> None:
         raise GradcliError(Diagnostic("E006", f"cannot write `{path}`: {error.strerror}", help=_advice(path))) from None
 
 
+def verify_writable(path: str) -> None:
+    """Raises GradcliError (E006) where `write` would: for answers that take long, before they are computed."""
+    folder = os.path.dirname(os.path.realpath(path))
+    wrong = (path != "-") and ("it is a folder" if os.path.isdir(path) else os.strerror(2) if not os.path.isdir(folder) else "")
+    if wrong or not (path == "-" or os.access(path if os.path.exists(path) else folder, os.W_OK)):
+        raise GradcliError(Diagnostic("E006", f"cannot write `{path}`: {wrong or os.strerror(13)}", help=_advice(path)))
+
+
 def _replace(target: Path, data: bytes) -> None:
     """Writes beside the target and renames: readers see the old file or the new one, and a full disk leaves the old."""
     if target.is_dir():

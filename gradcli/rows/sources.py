@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -40,10 +41,11 @@ class Source:
         self._parts: list[Part | BadPart] = []
         for path in paths:
             try:
-                self._parts.append(open_part(path, format))
+                self._parts.append(open_part(path if path == STDIN else os.path.abspath(path), format))
             except PartError as error:
                 self._parts.append(BadPart(path, str(error), 0))
-        self._paths = list(paths)
+        self.paths = list(paths)
+        self._begins: list[int] = []  # the first row of each part that has been gone through
         good = [part for part in self._parts if not isinstance(part, BadPart)]
         if not good:
             bad = next(part for part in self._parts if isinstance(part, BadPart))
@@ -69,7 +71,9 @@ class Source:
         Each part begins a new range. Of a part that fails, or that lacks one of the columns that are used, comes a BadPart.
         """
         start = count = 0
-        for path, part in zip(self._paths, self._parts, strict=True):
+        self._begins = []
+        for path, part in zip(self.paths, self._parts, strict=True):
+            self._begins.append(start)
             reason = part.reason if isinstance(part, BadPart) else self._unlike(part, numeric, keep)
             if isinstance(part, BadPart) or reason:
                 if count >= first:
@@ -86,6 +90,10 @@ class Source:
                 if count >= first:
                     yield BadPart(path, str(error), start)
                 count += 1
+
+    def part_of(self, row: int) -> str:
+        """The part that a row is in, of those that `ranges` has come by."""
+        return self.paths[max(0, bisect_right(self._begins, row) - 1)]
 
     def _unlike(self, part: Part, numeric: Sequence[str], keep: Sequence[str]) -> str:
         """Why a part can't be read together with the others; "" where it can."""

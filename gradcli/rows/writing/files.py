@@ -51,15 +51,16 @@ class PartialFile:
 
 
 class StandardOutput:
-    """Standard output, past any buffer of Python's. Raises BrokenPipeError where nobody reads it."""
+    """Standard output, past any buffer of Python's, which would fail again at the end with what it couldn't write. Raises
+    BrokenPipeError where nobody reads it."""
 
     def __init__(self) -> None:
         sys.stdout.flush()
         self.position = 0
+        self._file: BinaryIO = getattr(sys.stdout.buffer, "raw", sys.stdout.buffer)
 
     def write(self, data: bytes | memoryview) -> None:
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
+        _write_all(self._file, data)
         self.position += len(data)
 
     def finish(self) -> None:

@@ -31,18 +31,20 @@ PROBED = 2**10  # rows that are run to learn what all will be like
 
 
 class Reject(NamedTuple):
-    """A row that has no answer, by its number in the data (None: a whole part), and why."""
+    """A row that has no answer, by its number in the data, and why. Or rows that can't be read: `part` is where they are, or
+    "" where that isn't known yet, and `lost` how many they are, if anybody knows; `row` is the first one."""
 
-    row: int | None
+    row: int
     diagnostics: tuple[Diagnostic, ...]
+    is_unreadable: bool = False
     part: str = ""
+    lost: int = 0
 
 
 class Outcome(NamedTuple):
     """What a block gave: columns of the rows that succeeded, in order; or their `totals` for a reduction.
 
     runs      how often the program ran; `tiles` would have done if no rows had parted or failed
-    lost      rows of a part that can't be read, which have no entries of their own
     """
 
     start: int
@@ -52,11 +54,10 @@ class Outcome(NamedTuple):
     runs: int = 0
     tiles: int = 0
     totals: dict[str, Any] | None = None
-    lost: int = 0
 
     @property
     def failed(self) -> int:
-        return self.lost + sum(reject.row is not None for reject in self.rejects)
+        return sum(reject.lost if reject.is_unreadable else 1 for reject in self.rejects)
 
     @property
     def succeeded(self) -> int:
@@ -64,7 +65,7 @@ class Outcome(NamedTuple):
 
     @property
     def is_unreadable(self) -> bool:
-        return any(reject.row is None for reject in self.rejects)
+        return any(reject.is_unreadable for reject in self.rejects)
 
 
 class Computer:
@@ -110,13 +111,15 @@ class Computer:
         answers: list[tuple[int, Named]] = []
         records, width = 0, 1
         for rows, inputs in self._parts(block, {}):
+            known = len(answers)
             for index, tile in _tiles(rows, inputs, PROBED):
                 row_runs = self._row_runs(tile)
                 numbers = np.arange(block.size)[index]
                 answers += [(int(numbers[a.rows].min()), a.answer) for a in row_runs.answers(_size(index)) if type(a) is Answered]
                 records = max(records, row_runs.records)
                 width = max(width, sum(v[..., 0].size for v in tile.values()))
-                break
+                if len(answers) > known:
+                    break
         fields = fields_of(named for _, named in sorted(answers, key=lambda pair: pair[0]))
         if self.backend.name != "cpu":
             return fields, max(TILE, 2**22 // max(1, records))
@@ -194,13 +197,18 @@ class Computer:
 def read_range(plan: Plan, task: Range | BadPart) -> Block | Outcome:
     """The block of a range; where it can't be read an outcome that says so."""
     if isinstance(task, BadPart):
-        why = Diagnostic("E608", f"cannot read `{task.path}`: {task.reason}")
-        return Outcome(task.start, 0, [], [Reject(None, (why,), task.path)])
+        why = Diagnostic("E608", _line(task.reason))
+        return Outcome(task.start, 0, [], [Reject(task.start, (why,), True, task.path)])
     block = task.read(list(plan.columns.values()), plan.keep)
     if not block.unreadable:
         return block
-    why = Diagnostic("E608", block.unreadable)
-    return Outcome(block.start, block.size, [], [Reject(None, (why,))], lost=block.size)
+    why = Diagnostic("E608", _line(block.unreadable))
+    return Outcome(block.start, block.size, [], [Reject(block.start, (why,), True, lost=block.size)])
+
+
+def _line(text: str) -> str:
+    """What a library says, on one line."""
+    return " ".join(text.split())
 
 
 def _refined(kinds: Any, labels: Any) -> Any:

@@ -85,10 +85,12 @@ class Collected:
         return found
 
     def totals(self) -> dict[str, Any]:
-        """The sum of each column over the rows that succeeded and have a value there."""
+        """The sum of each column over the rows that succeeded and have a value there; none where no row has one."""
         sums = {}
         for name, array in self.arrays.items():
             counts = self.done if name not in self.absent else self.done & ~self.absent[name]
+            if not counts.any() or array.dtype == object:  # text has no sum
+                continue
             sums[name] = array.sum(axis=-1) if counts.all() else array[..., counts].sum(axis=-1)
         return sums
 

@@ -7,11 +7,12 @@ was written after the last whole line.
 
 from __future__ import annotations
 
-import fcntl
+import errno
 import hashlib
 import json
 import os
 import shutil
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,84 +20,105 @@ from typing import Any, NamedTuple
 from ...diagnostics import Diagnostic, GradcliError
 
 SUFFIX = ".partial"
+_JOURNAL, _REJECTS, _ROWS = "journal.jsonl", "rejects.jsonl", "rows"
+Facts = Mapping[str, Any]
 
 
 class Finished(NamedTuple):
-    """A block that is on disk: its place in the data, how many rows have no answer, whether it is a part that couldn't be
-    read, where the files end behind it, and the totals of a reduction."""
+    """A block that is on disk: its place in the data, how many rows have no answer, the part that couldn't be read if it is
+    one, where the files end behind it, the totals of a reduction, and of rows that came through a pipe what they were."""
 
     start: int
     rows: int
     failed: int
-    unreadable: bool
+    unreadable: str
     position: Any
     rejects: int
     totals: dict[str, Any] | None = None
+    digest: str = ""
 
 
 class Journal:
     """The folder of one job, which nobody else may write to at the same time.
 
-    known    what was learnt from the first rows; {} where the job begins
-    finished the blocks that are there, in order
-    delivered whether the output is in its place already, and only the folder was left
+    known      what was learnt from the first rows; {} where the job begins
+    finished   the blocks that are there, in order
+    delivered  whether the output is in its place already, and only the folder was left
     """
 
-    def __init__(self, out: str, fingerprint: str, resume: bool) -> None:
-        self.out = Path(out)
+    def __init__(self, out: str, fingerprint: Mapping[str, str], resume: bool) -> None:
+        """Raises GradcliError: E006 where the output can't be written, E609 where what is there is of another job."""
+        self.out, self._name = _target(out), out
         self.folder = self.out.with_name(self.out.name + SUFFIX)
         self.known: dict[str, Any] = {}
         self.finished: list[Finished] = []
         self.delivered = False
-        self._prepare(fingerprint, resume)
+        self._fingerprint = dict(fingerprint)
+        try:
+            self._file = self._locked()
+        except OSError as error:
+            help = "" if self.out.parent.is_dir() else f"there is no folder `{self.out.parent}`: make it first"
+            raise GradcliError(Diagnostic("E006", f"cannot write `{out}`: {error.strerror}", help=help)) from None
+        try:
+            self._rejects = open(self.folder / _REJECTS, "a+b", buffering=0)  # noqa: SIM115 - as long as the job
+            if not resume or not self._go_on():
+                self._begin_anew()
+        except BaseException:
+            self._file.close()
+            raise
 
     @property
     def rows(self) -> Path:
         """Where the writer has its file."""
-        return self.folder / f"rows{self.out.suffix}"
+        return self.folder / f"{_ROWS}{self.out.suffix}"
 
-    def _prepare(self, fingerprint: str, resume: bool) -> None:
-        if self.out.is_dir():
-            raise GradcliError(Diagnostic("E006", f"cannot write `{self.out}`: it is a folder"))
-        try:
+    def _locked(self) -> Any:
+        """The journal, open and locked for this process."""
+        path = self.folder / _JOURNAL
+        while True:
             self.folder.mkdir(exist_ok=True)
-            self._file = open(self.folder / "journal.jsonl", "a+b", buffering=0)  # noqa: SIM115 - as long as the job
-            self._rejects = open(self.folder / "rejects.jsonl", "a+b", buffering=0)  # noqa: SIM115
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise GradcliError(
-                Diagnostic("E006", f"another job is writing `{self.out}`", help="wait for it, or stop it")
-            ) from None
-        except OSError as error:
-            help = "" if self.out.parent.is_dir() else f"there is no folder `{self.out.parent}`: make it first"
-            raise GradcliError(Diagnostic("E006", f"cannot write `{self.out}`: {error.strerror}", help=help)) from None
-        self._fingerprint = fingerprint
-        if not resume or not self._go_on():
-            for file in self.folder.iterdir():
-                if file.name not in ("journal.jsonl", "rejects.jsonl"):
-                    shutil.rmtree(file) if file.is_dir() else file.unlink()
-            self._file.truncate(0)
-            self._rejects.truncate(0)
+            try:
+                file = open(path, "a+b", buffering=0)  # noqa: SIM115
+            except FileNotFoundError:
+                continue  # another job has just ended, and taken the folder away
+            if not _lock(file):
+                file.close()
+                message = f"another job is writing `{self._name}`"
+                raise GradcliError(Diagnostic("E006", message, help="wait for it, or stop it"))
+            if path.exists() and os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                return file
+            file.close()  # what was locked is the file that another job has just removed
+
+    def _begin_anew(self) -> None:
+        self._clear(_JOURNAL, _REJECTS)
+        self._file.truncate(0)
+        self._rejects.truncate(0)
 
     def _go_on(self) -> bool:
         """Reads what is there; whether there is anything. Raises GradcliError (E609) where it is another job's."""
         self._file.seek(0)
         data = self._file.read()
         whole = data[: data.rfind(b"\n") + 1]
-        lines = whole.splitlines()
-        if not lines:
+        try:
+            lines = [json.loads(line) for line in whole.splitlines()]
+            head, finished = (lines[0] if lines else None), [Finished(**line) for line in lines[1:]]
+        except (ValueError, TypeError):
+            raise GradcliError(self.refusal("cannot be read: did the machine crash?")) from None
+        if head is None:
             return False
-        head = json.loads(lines[0])
-        if head["fingerprint"] != self._fingerprint:
-            message = f"the finished blocks in `{self.folder}` are of another job"
-            help = "the program, the options or the data have changed; without --resume it begins anew"
-            raise GradcliError(Diagnostic("E609", message, help=help))
-        self.known = head["known"]
-        self.finished = [Finished(**json.loads(line)) for line in lines[1:]]
-        self.delivered = bool(self.finished) and not self.rows.exists() and self.out.exists()
+        changed = [name for name, digest in self._fingerprint.items() if head["fingerprint"].get(name) != digest]
+        if changed:
+            raise GradcliError(self.refusal(f"are of another job: {' and '.join(changed)} changed since"))
+        self.known, self.finished = head["known"], finished
+        self.delivered = bool(finished) and not self.rows.exists() and self.out.exists()
         self._file.truncate(len(whole))
-        self._rejects.truncate(self.finished[-1].rejects if self.finished else 0)
+        self._rejects.truncate(finished[-1].rejects if finished else 0)
         return True
+
+    def refusal(self, why: str) -> Diagnostic:
+        """Why the job can't go on from what is there."""
+        message = f"the finished blocks in `{self._name}{SUFFIX}` {why}"
+        return Diagnostic("E609", message, help="without --resume the job begins anew, and throws them away")
 
     def begin(self, known: Mapping[str, Any]) -> None:
         """Notes what was learnt from the first rows, before anything is finished."""
@@ -124,34 +146,83 @@ class Journal:
             if self.out.exists():
                 os.chmod(self.rows, self.out.stat().st_mode)
             os.replace(self.rows, self.out)
-        self.close()
-        shutil.rmtree(self.folder)
+        self._remove()
 
     def _deliver_rejects(self) -> None:
         """A copy of them: if this is where the process dies, they are still here."""
-        beside = rejects_of(str(self.out))
+        beside = rejects_of(self._name)
         if not self._rejects.seek(0, os.SEEK_END):
             beside.unlink(missing_ok=True)  # of an earlier job
             return
         copy = self.folder / "delivered.jsonl"
-        shutil.copyfile(self.folder / "rejects.jsonl", copy)
+        shutil.copyfile(self.folder / _REJECTS, copy)
         with open(copy, "rb") as file:
             os.fsync(file.fileno())
         os.replace(copy, beside)
 
-    def close(self) -> None:
+    def _remove(self) -> None:
+        """Takes the folder away, the journal last: as long as it is there, it says that all is done."""
         self._rejects.close()
+        self._clear(_JOURNAL)
+        (self.folder / _JOURNAL).unlink()
+        self.folder.rmdir()
         self._file.close()
+
+    def _clear(self, *but: str) -> None:
+        for file in self.folder.iterdir():
+            if file.name not in but:
+                shutil.rmtree(file) if file.is_dir() else file.unlink()
+
+    def close(self) -> None:
+        """Lets go of the folder. One without a finished block is no use to anybody, and goes."""
+        if self._file.closed:
+            return
+        if self.finished:
+            self._rejects.close()
+            self._file.close()
+        else:
+            self._remove()
 
 
 def rejects_of(out: str) -> Path:
     """The file beside an output that says which rows have no answer."""
-    return Path(out + ".rejects.jsonl")
+    target = _target(out)
+    return target.with_name(target.name + ".rejects.jsonl")
 
 
-def fingerprint(facts: Mapping[str, Any]) -> str:
-    """What tells one job from another: a digest of everything that its output depends on."""
-    return hashlib.sha256(json.dumps(facts, sort_keys=True, default=_shown).encode()).hexdigest()
+def _target(out: str) -> Path:
+    """Where an output goes: behind a link the file that it leads to. Raises GradcliError (E006) where that is no file."""
+    target = Path(os.path.realpath(out) if os.path.islink(out) else out)
+    if target.is_dir():
+        raise GradcliError(Diagnostic("E006", f"cannot write `{out}`: it is a folder", help="name a file in it"))
+    if target.exists() and not target.is_file():
+        help = "`-o -` writes to standard output"
+        raise GradcliError(Diagnostic("E006", f"cannot write `{out}`: it is a device or a pipe", help=help))
+    return target
+
+
+def _lock(file: Any) -> bool:
+    """Locks a file for as long as it is open; False where another process has it. Windows refuses what locks prevent, as
+    it removes no file that somebody has open."""
+    if sys.platform != "win32":
+        import fcntl
+
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError as error:
+            if error.errno not in (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP):  # a file system without locks
+                raise
+    return True
+
+
+def fingerprint(facts: Mapping[str, Facts]) -> dict[str, str]:
+    """What tells one job from another: of each sort of facts that its output depends on, a digest."""
+    return {
+        name: hashlib.sha256(json.dumps(value, sort_keys=True, default=_shown).encode()).hexdigest()[:16]
+        for name, value in facts.items()
+    }
 
 
 def _shown(value: Any) -> Any:

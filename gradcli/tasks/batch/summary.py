@@ -13,6 +13,7 @@ class Summary:
     resumed     rows that an earlier run had finished, in `resumed_blocks`
     reruns      how often the program ran beyond once for each tile of a block, for rows that parted or failed
     unreadable  parts of the data that couldn't be read, whose rows nobody knows
+    complete    whether the job came to its end; else `rows` are those that are finished
     """
 
     output: str
@@ -23,6 +24,7 @@ class Summary:
     resumed_blocks: int = 0
     reruns: int = 0
     unreadable: int = 0
+    complete: bool = False
     seconds: float = 0.0
     device: str = "cpu"
     threads: int = 1

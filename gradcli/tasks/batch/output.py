@@ -1,0 +1,171 @@
+"""Where outcomes go, in order: rows to a writer, what is finished to a journal. Standard output has no journal."""
+
+from __future__ import annotations
+
+import errno
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ...diagnostics import Diagnostic, GradcliError
+from ...rows.sources import Source
+from ...rows.writing import WRITERS, Column, open_stdout
+from ...rows.writing.columns import Writer
+from .block import Outcome, Reject
+from .collecting import TEXT
+from .journal import Finished, Journal
+from .plan import Field, Plan
+from .rejects import entry, told
+from .request import STDOUT, Request
+from .summary import Summary
+
+MAX_TOLD = 20  # rows without an answer that are shown where no file takes them
+
+
+class Output:
+    """The output of one job; `summary` counts what it has.
+
+    finished   the blocks that an earlier run has finished
+    known      what that run learnt from the first rows: {"fields", "tile"}, or {}
+    delivered  whether the output is in its place already, whole
+    told       the first rows without an answer, where no file takes them
+    digests    of blocks under way, where the rows come through a pipe
+    """
+
+    def __init__(self, request: Request, format: str, source: Source, summary: Summary, fingerprint: Mapping[str, str]) -> None:
+        """Raises GradcliError where it can't be written, or not be gone on with."""
+        self.source, self.summary = source, summary
+        self.told: list[Diagnostic] = []
+        self.digests: deque[str] = deque()
+        self.finished: list[Finished] = []
+        self.known: dict[str, Any] = {}
+        self.delivered = False
+        self._reduce = request.reduce
+        self._totals: list[tuple[int, dict[str, Any]]] = []  # of each block: rows that succeeded, and their sums
+        self._unreadable: set[str] = set()  # parts
+        self._position: Any = None  # where the output ends so far
+        self._journal: Journal | None = None
+        self._writer: Writer | None = None
+        try:
+            if request.out == STDOUT:
+                self._writer = open_stdout(format)
+            else:
+                self._journal = Journal(request.out, fingerprint, request.resume)
+                self._take_up(self._journal, format)
+        except BaseException:
+            self.close()
+            raise
+
+    def _take_up(self, journal: Journal, format: str) -> None:
+        """Goes on where the journal ends."""
+        summary = self.summary
+        self.finished, self.known, self.delivered = list(journal.finished), journal.known, journal.delivered
+        for block in self.finished:
+            self._count(block.rows, block.failed, block.unreadable)
+            if block.totals is not None:
+                self._totals.append((block.rows - block.failed, {k: _array(*v) for k, v in block.totals.items()}))
+        summary.resumed, summary.resumed_blocks = summary.rows, summary.blocks
+        if not journal.delivered:
+            self._position = self.finished[-1].position if self.finished else None
+            self._writer = WRITERS[format](str(journal.rows), self._position)
+
+    def _count(self, rows: int, failed: int, unreadable: str) -> None:
+        if unreadable:
+            self._unreadable.add(unreadable)
+        self.summary.rows += rows
+        self.summary.failed += failed
+        self.summary.unreadable = len(self._unreadable)
+        self.summary.blocks += 1
+
+    def begin(self, plan: Plan) -> None:
+        """Notes what was learnt from the first rows, before anything is finished."""
+        if self._journal is not None and not self.known:
+            self._journal.begin({"fields": plan.fields, "tile": plan.tile})
+
+    def put(self, outcome: Outcome) -> None:
+        """Takes the next block."""
+        totals: dict[str, Any] | None = None
+        unreadable = next((self._part(reject) for reject in outcome.rejects if reject.is_unreadable), "")
+        if outcome.totals is not None:
+            self._totals.append((outcome.succeeded, outcome.totals))
+            totals = {name: _kept(np.asarray(total)) for name, total in outcome.totals.items()}
+        elif self._writer is not None and outcome.columns:  # a block without answers before the first one has no columns yet
+            self._position = self._writer.append(outcome.columns)
+        if self._journal is not None:
+            self._journal.reject([entry(reject, self._part(reject)) for reject in outcome.rejects])
+            digest = self.digests.popleft() if self.digests else ""
+            block = Finished(outcome.start, outcome.size, outcome.failed, unreadable, self._position, 0, totals, digest)
+            self._journal.finish(block)
+        else:
+            self.told += [d for reject in outcome.rejects[: MAX_TOLD - len(self.told)] for d in self.words(reject)]
+        self._count(outcome.size, outcome.failed, unreadable)
+        self.summary.reruns += outcome.runs - outcome.tiles
+
+    def words(self, reject: Reject) -> list[Diagnostic]:
+        """What people are told of a row without an answer."""
+        return list(told(reject, self._part(reject)))
+
+    def _part(self, reject: Reject) -> str:
+        return reject.part or self.source.part_of(reject.row)
+
+    def refuse(self, why: str) -> GradcliError:
+        """The error where what is finished isn't of this job."""
+        assert self._journal is not None
+        return GradcliError(self._journal.refusal(why))
+
+    # ---- the end -------------------------------------------------------------------------------------------------------
+
+    def finish(self, plan: Plan) -> None:
+        """Makes the output whole, and puts it in its place. The plan's fields are the columns, be there rows or not."""
+        if self._writer is not None:
+            if not self.summary.succeeded:
+                self._writer.append(_no_rows(plan))
+            elif self._reduce:
+                self._writer.append(self._reduced(plan.fields))
+            self._writer.finish()
+        if self._journal is not None:
+            self._journal.deliver()
+
+    def _reduced(self, fields: tuple[Field, ...]) -> list[Column]:
+        """One row: the sum over all rows that succeeded, or their mean. Blocks are added in order, whoever computed them."""
+        columns = []
+        count = sum(rows for rows, _ in self._totals)
+        for f in (f for f in fields if f.dtype != TEXT):
+            total, found = np.zeros(f.shape, f.dtype), False
+            for _, sums in self._totals:
+                if f.name in sums:
+                    total, found = total + sums[f.name], True
+            total = np.asarray(total / count if self._reduce == "mean" else total)
+            columns.append(Column(f.name, total[None], None if found else np.ones(1, bool)))
+        return columns
+
+    def close(self) -> None:
+        """Lets go of it as it is."""
+        if self._writer is not None:
+            self._writer.close()
+        if self._journal is not None:
+            self._journal.close()
+
+
+def unwritable(out: str, error: OSError) -> Diagnostic:
+    """What is wrong where the system refuses to write the output."""
+    help = "make room for it" if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) else ""
+    name = "standard output" if out == STDOUT else f"`{out}`"
+    return Diagnostic("E006", f"cannot write {name}: {error.strerror or error}", help=help)
+
+
+def _no_rows(plan: Plan) -> list[Column]:
+    keys = [Column(name, np.zeros(0, object), None) for name in plan.keep]
+    fields = [(f.name, (0, *f.shape), object if f.dtype == TEXT else f.dtype) for f in plan.fields]
+    return keys + [Column(name, np.zeros(shape, dtype), None) for name, shape, dtype in fields]
+
+
+def _kept(array: Any) -> list[Any]:
+    """An array as JSON holds it, to the last bit."""
+    return [array.dtype.str, array.shape, array.tobytes().hex()]
+
+
+def _array(dtype: str, shape: list[int], data: str) -> Any:
+    return np.frombuffer(bytes.fromhex(data), dtype).reshape(shape)

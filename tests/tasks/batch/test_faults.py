@@ -1,0 +1,265 @@
+"""What can go wrong with a job from outside: full disks, places that can't be written, data that changes, limits, signals."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.tasks.batch.jobs import Process, journal, run
+
+ROWS, BLOCK_ROWS = 600, 50
+FORMATS = ("csv", "jsonl", "parquet", "arrow", "npy", "npz")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    lines = ["x,y", *(f"{k / 100},{k % 7}" for k in range(ROWS))]
+    (tmp_path / "data.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "p.tg").write_text("var x\nvar y\nf = x**2 * exp(-y)\noutput f\n")
+    (tmp_path / "loop.tg").write_text("var x\nvar y\ni = 0\nwhile x == 5.0 { i = 1 - i }\noutput f = x * y\n")
+    return tmp_path
+
+
+def job(*more: str, out: str = "out.csv", program: str = "p.tg", rows: str = "data.csv") -> list[str]:
+    return ["batch", program, "--rows", rows, "-o", out, "--block-rows", str(BLOCK_ROWS), *more]
+
+
+def report(folder: Path) -> Any:
+    return json.loads((folder / "report.json").read_text())
+
+
+def told(done: Process) -> list[str]:
+    """The headlines of what it said."""
+    return [line for line in done.err.splitlines() if line.startswith(("error", "warning"))]
+
+
+# ---- the output ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_a_full_disk(folder: Path, ending: str) -> None:
+    """Exit code 2; finished blocks are kept, and with room for them the job goes on."""
+    out = f"out.{ending}"
+    assert run(folder, job(out=out)).wait() == 0
+    whole = (folder / out).read_bytes()
+    (folder / out).unlink()
+    for part in (0.3, 0.6, 0.99):
+        full = run(folder, job("--resume", "--report", "report.json", out=out), largest=int(len(whole) * part))
+        assert full.wait() == 2, full.err
+        assert told(full) == [f"error[E006]: cannot write `{out}`: File too large"]
+        assert not (folder / out).exists()
+        finished = len(journal(folder / out))
+        assert finished > 0
+        assert f"{finished * BLOCK_ROWS} rows are finished and kept in {out}.partial" in full.err
+        assert (report(folder)["complete"], report(folder)["rows"]) == (False, finished * BLOCK_ROWS)
+    assert run(folder, job("--resume", "--report", "report.json", out=out)).wait() == 0
+    assert (folder / out).read_bytes() == whole
+    assert report(folder)["resumed_blocks"] == finished
+
+
+def test_a_disk_that_is_full_from_the_beginning(folder: Path) -> None:
+    full = run(folder, job(), largest=120)
+    assert full.wait() == 2
+    assert told(full) == ["error[E006]: cannot write `out.csv`: File too large"]
+    assert not (folder / "out.csv.partial").exists()
+
+
+@pytest.mark.parametrize(
+    ("out", "message"),
+    [
+        ("nowhere/out.csv", "error[E006]: cannot write `nowhere/out.csv`: No such file or directory"),
+        ("folder.csv", "error[E006]: cannot write `folder.csv`: it is a folder"),
+        ("pipe.csv", "error[E006]: cannot write `pipe.csv`: it is a device or a pipe"),
+        ("data.csv", "error[E001]: the output `data.csv` would replace the data"),
+        ("out.txt", "error[E001]: of which format should the output `out.txt` be?"),
+        ("-", "error[E001]: of which format should the output `-` be?"),
+    ],
+)
+def test_outputs_that_can_not_be(folder: Path, out: str, message: str) -> None:
+    (folder / "folder.csv").mkdir()
+    os.mkfifo(folder / "pipe.csv")
+    done = run(folder, job(out=out))
+    assert (done.wait(), told(done)) == (2, [message])
+    assert list(folder.glob("*.partial")) == []
+
+
+def test_an_output_within_the_data(folder: Path) -> None:
+    (folder / "parts").mkdir()
+    (folder / "parts" / "1.csv").write_bytes((folder / "data.csv").read_bytes())
+    done = run(folder, job(rows="parts", out="parts/out.csv"))
+    assert (done.wait(), told(done)) == (2, ["error[E001]: the output `parts/out.csv` would be part of the data"])
+
+
+def test_a_link_is_followed(folder: Path) -> None:
+    (folder / "elsewhere").mkdir()
+    (folder / "out.csv").symlink_to("elsewhere/real.csv")
+    assert run(folder, job()).wait() == 0
+    assert (folder / "out.csv").is_symlink()
+    assert (folder / "elsewhere" / "real.csv").read_text().startswith("f,df/dx,df/dy\n")
+
+
+def test_an_output_is_replaced_only_when_it_is_whole(folder: Path) -> None:
+    (folder / "out.csv").write_text("precious\n")
+    (folder / "out.csv.rejects.jsonl").write_text("of an earlier job\n")
+    assert run(folder, job("--on-error", "fail", program="loop.tg", rows="data.csv"), largest=2000).wait() == 2
+    assert (folder / "out.csv").read_text() == "precious\n"
+    assert run(folder, job()).wait() == 0
+    assert (folder / "out.csv").read_text().startswith("f,")
+    assert not (folder / "out.csv.rejects.jsonl").exists()
+
+
+def test_two_jobs_with_one_output(folder: Path) -> None:
+    first = Process(folder, job("--threads", "1", program="loop.tg"))
+    first.wait_for(lambda: len(journal(folder / "out.csv")) > 2)
+    (folder / "second").mkdir()
+    second = run(folder / "second", job(program="../p.tg", rows="../data.csv", out="../out.csv"))
+    assert second.wait() == 2
+    assert told(second) == ["error[E006]: another job is writing `../out.csv`"]
+    first.kill()
+    first.wait()
+    assert len(journal(folder / "out.csv")) > 2
+
+
+# ---- what --resume goes on with --------------------------------------------------------------------------------------
+
+
+def stopped(folder: Path) -> int:
+    """A job that has been stopped in the middle: how many blocks it has finished."""
+    assert run(folder, job(), largest=10_000).wait() == 2
+    return len(journal(folder / "out.csv"))
+
+
+CHANGES: dict[str, tuple[list[str], str]] = {
+    "data": ([], "the data"),
+    "program": ([], "the program"),
+    "option": (["--dtype", "float32"], "the options"),
+    "blocks": (["--block-rows", "40"], "the options"),
+    "set": (["--set", "y=2"], "the options"),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_another_job_does_not_go_on(folder: Path, what: str) -> None:
+    assert stopped(folder) > 0
+    kept = (folder / "out.csv.partial" / "rows.csv").read_bytes()
+    if what == "data":
+        (folder / "data.csv").write_text((folder / "data.csv").read_text() + "1,2\n")
+    if what == "program":
+        (folder / "p.tg").write_text("var x\nvar y\noutput f = x * y\n")
+    more, changed = CHANGES[what]
+    done = run(folder, job("--resume", *more))
+    message = f"error[E609]: the finished blocks in `out.csv.partial` are of another job: {changed} changed since"
+    assert (done.wait(), told(done)) == (2, [message])
+    assert (folder / "out.csv.partial" / "rows.csv").read_bytes() == kept
+    assert run(folder, job(*more)).wait() == 0
+    assert not (folder / "out.csv.partial").exists()
+
+
+def test_what_may_change(folder: Path) -> None:
+    """Limits and how many compute at once: the output doesn't depend on these."""
+    finished = stopped(folder)
+    done = run(folder, job("--resume", "--max-memory", "2G", "--threads", "1", "--timeout", "60", "--report", "report.json"))
+    assert done.wait() == 0, done.err
+    assert report(folder)["resumed_blocks"] == finished
+
+
+def test_a_journal_that_is_damaged(folder: Path) -> None:
+    stopped(folder)
+    with open(folder / "out.csv.partial" / "journal.jsonl", "ab") as file:
+        file.write(b"\0\0\0\n")
+    done = run(folder, job("--resume"))
+    assert (done.wait(), len(told(done))) == (2, 1)
+    assert "error[E609]: the finished blocks in `out.csv.partial` cannot be read" in done.err
+
+
+def test_a_job_without_anything_to_go_on_with_begins(folder: Path) -> None:
+    assert run(folder, job("--resume", "--report", "report.json")).wait() == 0
+    assert report(folder)["resumed_blocks"] == 0
+
+
+def test_standard_input_goes_on_where_it_is_the_same(folder: Path) -> None:
+    rows = (folder / "data.csv").read_bytes()
+    piped = job("--rows-format", "csv", "--report", "report.json", rows="-")
+    assert run(folder, piped, given=rows, largest=10_000).wait() == 2
+    finished = len(journal(folder / "out.csv"))
+    for other, why in [
+        (rows.replace(b"0.01", b"0.02"), "the data on standard input changed since"),
+        (rows[:100], "the data on standard input changed since"),
+        (b"x,y\n", "standard input has fewer rows than it had"),
+    ]:
+        done = run(folder, [*piped, "--resume"], given=other)
+        assert (done.wait(), told(done)[0].endswith(why)) == (2, True), done.err
+    assert run(folder, [*piped, "--resume"], given=rows).wait() == 0
+    assert report(folder)["resumed_blocks"] == finished > 0
+    resumed = (folder / "out.csv").read_bytes()
+    assert run(folder, job()).wait() == 0
+    assert (folder / "out.csv").read_bytes() == resumed
+
+
+# ---- limits and signals ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_a_row_without_end_under_a_timeout(folder: Path, threads: str) -> None:
+    """The process ends although a row computes for ever, in whatever thread; what is finished is kept."""
+    began = time.monotonic()
+    done = run(folder, job("--timeout", "1.5", "--threads", threads, program="loop.tg"))
+    assert done.wait() == 4
+    assert time.monotonic() - began < 20
+    assert told(done) == ["error[E404]: the program ran longer than --timeout 1.5 seconds"]
+    assert len(journal(folder / "out.csv")) == 10
+    assert "500 rows are finished and kept in out.csv.partial: with --resume" in done.err
+    steps = run(folder, job("--max-steps", "1000", program="loop.tg"))
+    assert steps.wait() == 6
+    assert json.loads((folder / "out.csv.rejects.jsonl").read_text())["row"] == 500
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_control_c(folder: Path, threads: str) -> None:
+    running = Process(folder, job("--threads", threads, program="loop.tg"))
+    running.wait_for(lambda: len(journal(folder / "out.csv")) == 10)
+    time.sleep(0.2)
+    running.kill(signal.SIGINT)
+    assert running.wait() == 130
+    assert (
+        running.err == "500 rows are finished and kept in out.csv.partial: with --resume, the same command goes on from there\n"
+    )
+
+
+def test_a_limit_of_memory(folder: Path) -> None:
+    (folder / "big.tg").write_text("var x\nvar y\nif x > 4 { z = ones(int64(3e9)) * x }\noutput f = x\n")
+    done = run(folder, job("--max-memory", "200M", "--no-grad", program="big.tg"))
+    assert done.wait() == 4
+    assert told(done)[0].startswith("error[E405]")
+    assert "400 rows are finished" in done.err
+
+
+# ---- pipes -----------------------------------------------------------------------------------------------------------
+
+
+def test_pipelines(folder: Path) -> None:
+    rows = (folder / "data.csv").read_bytes()
+    piped = run(folder, job("--rows-format", "csv", "--out-format", "csv", rows="-", out="-"), given=rows)
+    out, err = piped.out, piped.err
+    assert piped.wait() == 0
+    assert run(folder, job()).wait() == 0
+    assert out == (folder / "out.csv").read_text()
+    assert "600 rows in" in err
+
+
+def test_a_reader_that_goes_away(folder: Path) -> None:
+    done = run(folder, job("--out-format", "csv", out="-"), closed=True)
+    assert (done.wait(), done.err) == (141, "")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no such device here")
+def test_standard_output_on_a_full_disk(folder: Path) -> None:
+    done = run(folder, job("--out-format", "csv", out="-"), to="/dev/full")
+    assert done.wait() == 2
+    assert told(done) == ["error[E006]: cannot write standard output: No space left on device"]
