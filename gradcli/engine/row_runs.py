@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ..diagnostics import Diagnostic, GradcliError
+from .backends import Backend, backend_for
 from .by_rows import ApartError
 from .evaluator import Compiled, execute, release
 from .lanes import Group, Lanes, UnrelatedError
@@ -24,7 +25,7 @@ _STEPS = "E403"
 
 class Answered(NamedTuple):
     """What `ask` gave for some rows, of which it holds for those where `good` does: None for all. `group` is None where it
-    is a single row, run alone."""
+    is a single row, run alone. `rows` and `good` are NumPy's, on every device; `answer` is on the run's."""
 
     rows: Any
     good: Any
@@ -53,6 +54,7 @@ class RowRuns:
         """The answers for `size` rows, in no order. Raises GradcliError for limits that are those of the whole job."""
         import numpy
 
+        backend = backend_for(self.settings.device)
         pending = [numpy.arange(size)]
         while pending:
             rows = pending.pop()
@@ -60,7 +62,8 @@ class RowRuns:
                 yield from map(self._alone, rows.tolist())
                 continue
             group = Group(len(rows))
-            run = self._run({name: Lanes(_taken(column, rows, size), group) for name, column in self.columns.items()}, group)
+            laned = {name: Lanes(_taken(backend, column, rows, size), group) for name, column in self.columns.items()}
+            run = self._run(laned, group)
             try:
                 answered, failing = self._together(run, rows, group)
             except ApartError as error:
@@ -90,7 +93,9 @@ class RowRuns:
             return None, sorted(failing)
         good = None
         if failing:
-            good = run.backend.xp.ones(len(rows), bool)
+            import numpy
+
+            good = numpy.ones(len(rows), bool)
             good[sorted(failing)] = False
         return Answered(rows, good, group, answer), sorted(failing)
 
@@ -119,8 +124,8 @@ class RowRuns:
         return run
 
 
-def _taken(column: Any, rows: Any, size: int) -> Any:
-    return column if len(rows) == size else column[..., rows]
+def _taken(backend: Backend, column: Any, rows: Any, size: int) -> Any:
+    return column if len(rows) == size else column[..., backend.to_device(rows)]
 
 
 def _single(value: Any) -> Any:
@@ -129,12 +134,11 @@ def _single(value: Any) -> Any:
 
 def _parted(run: Run, rows: Any, group: Group, error: ApartError) -> list[Any]:
     """The rows in parts that can each go on together."""
-    xp = run.backend.xp
-    labels = xp.full(len(rows), -1)  # of rows that are elsewhere already
-    labels[slice(None) if error.group is group else error.group.way_to(group)] = error.labels
-    labels = run.backend.to_host(labels)
     import numpy
 
+    to_host = run.backend.to_host
+    labels = numpy.full(len(rows), -1)  # of rows that are elsewhere already
+    labels[slice(None) if error.group is group else to_host(error.group.way_to(group))] = to_host(error.labels)
     parts = [rows[labels == label] for label in numpy.unique(labels).tolist()]
     return parts if len(parts) > 1 else numpy.array_split(rows, 2)
 

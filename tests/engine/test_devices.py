@@ -13,7 +13,7 @@ import pytest
 
 import gradcli
 from gradcli.diagnostics import GradcliError
-from gradcli.engine import backends
+from gradcli.engine import backends, cuda
 from gradcli.engine.backends import ieee
 from gradcli.engine.rules import Language, Value, array_language
 from gradcli.engine.run import Run, Settings
@@ -44,7 +44,7 @@ def device(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def _forget() -> None:
-    backends._on_gpu.cache_clear()
+    cuda.backend_on.cache_clear()
     backends._module.cache_clear()
 
 
@@ -272,7 +272,7 @@ def test_without_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_device_that_is_not_there() -> None:
-    with pytest.raises(GradcliError, match="no device `cuda:7`: there are 1"):
+    with pytest.raises(GradcliError, match="no device `cuda:7`: there are 2"):
         gradcli.load(source="x = 1.0").with_options(device="cuda:7").run()
 
 
