@@ -55,13 +55,13 @@ def command(
     resume: Annotated[bool, typer.Option("--resume", help="Go on where an interrupted job ended.")] = False,
     device: Annotated[str, typer.Option("--device", metavar="cpu|cuda|cuda:N|cuda:all", help="Where rows are computed.")] = "cpu",
     threads: Annotated[
-        int | None, typer.Option("--threads", metavar="N", min=1, help="Blocks at a time (default: one a core).")
+        int | None, typer.Option("--threads", metavar="N", min=1, help="Blocks at a time (default: one a core, two a GPU).")
     ] = None,
     workers: Annotated[int | None, typer.Option("--workers", metavar="N", min=1, help="Local processes.")] = None,
     scheduler: Annotated[str | None, typer.Option("--scheduler", metavar="ADDRESS", help="An existing Dask cluster.")] = None,
     block_rows: Annotated[
-        int, typer.Option("--block-rows", metavar="N", min=1, help="Rows that are read and written together.")
-    ] = 2**16,
+        int | None, typer.Option("--block-rows", metavar="N", min=1, help="Rows that are read and written together.")
+    ] = None,
     report_file: Annotated[str | None, typer.Option("--report", metavar="FILE", help="Also the summary, as JSON.")] = None,
     dtype: options.Dtype = "float64",
     seed: options.Seed = 0,
@@ -88,7 +88,6 @@ def command(
     terminal = Terminal(color, quiet, verbose)
     from ..tasks.batch.job import Request
     from ..tasks.batch.plan import parse_renamings
-    from ..tasks.batch.workers import cores
     from ..tasks.evaluation import Options
 
     if rows is None or output_file is None:
@@ -123,7 +122,7 @@ def command(
         reduce=reduce or "",
         fails=on_error == "fail",
         resume=resume,
-        threads=threads or cores(),
+        threads=threads,
         workers=workers,
         scheduler=scheduler,
         block_rows=block_rows,
@@ -153,8 +152,9 @@ def _run(job: Job, request: Request, terminal: Terminal, timeout: float | None, 
             terminal.summary(f"{job.summary.rows:,} rows are finished; the same command with --resume goes on from there")
         return max((error.exit_code for error in errors), default=0)
 
+    limited = limits.limited(timeout, request.options.max_memory, fail, request.options.device)
     try:
-        with limits.limited(timeout, request.options.max_memory, fail), shown(not terminal.quiet) as progress:
+        with limited, shown(not terminal.quiet) as progress:
             summary = job.run(progress)
     except StoppedError as stopped:
         fail(*stopped.reject.diagnostics)

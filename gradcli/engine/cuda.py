@@ -28,6 +28,8 @@ class Cuda(Backend):
         super().__init__("cuda", "cupy", "cupyx.scipy.special", chunk=0)
         self.number = number
         self._own = threading.local()
+        self._limit: int | None = None
+        self._limit_before = 0
 
     def use(self) -> None:
         self.xp.cuda.Device(self.number).use()
@@ -61,15 +63,20 @@ class Cuda(Backend):
         return there
 
     def free_memory(self) -> int:
-        """Bytes that are free on the GPU, or of its pool."""
         free, _ = self.xp.cuda.runtime.memGetInfo()
         pool = self.xp.get_default_memory_pool()
         left: int = free + pool.free_bytes()
         return min(left, pool.get_limit() - pool.used_bytes()) if pool.get_limit() else left
 
     def limit_memory(self, size: int | None) -> None:
+        if size == self._limit:
+            return
         with self.xp.cuda.Device(self.number):  # the pool has a limit for each device, and 0 is none
-            self.xp.get_default_memory_pool().set_limit(size=size or 0)
+            pool = self.xp.get_default_memory_pool()
+            if self._limit is None:
+                self._limit_before = pool.get_limit()  # the user's, from outside
+            pool.set_limit(size=self._limit_before if size is None else size)
+        self._limit = size
 
 
 def count(device: str) -> int:

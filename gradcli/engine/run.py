@@ -86,6 +86,7 @@ class Run:
         self.settings = settings
         self.inputs = inputs
         self.backend: Backend = backend_for(settings.device)
+        self.backend.limit_memory(settings.max_memory)
         self.trace: Trace = KeepingTrace() if keeps_all else Trace()
         self.outputs: dict[str, Any] = {}
         self.printed: list[str] = []

@@ -5,18 +5,23 @@ and anything else that is given an array of the other kind raises TypeError. As 
 NumPy gives as a scalar is an array of rank 0), no objects in arrays, functions on whole arrays take no bare numbers, and
 arrays of indices are taken modulo the size.
 
-`install` puts it under CuPy's names, so that `--device cuda` finds it.
+`installed` puts it under CuPy's names, so that `--device cuda` finds it.
 """
 
 from __future__ import annotations
 
 import operator
+import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+import pytest
 import scipy.special
+
+from gradcli.engine import backends, cuda
 
 from . import standin_cuda
 
@@ -344,3 +349,18 @@ def modules() -> dict[str, types.ModuleType]:
         "cupyx.scipy": types.ModuleType("cupyx.scipy"),
         special.__name__: special,
     }
+
+
+@contextmanager
+def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Inside it `cuda` is the stand-in."""
+    for name, module in modules().items():
+        monkeypatch.setitem(sys.modules, name, module)
+    _forget()
+    yield
+    _forget()
+
+
+def _forget() -> None:
+    cuda.backend_on.cache_clear()
+    backends._module.cache_clear()

@@ -13,6 +13,7 @@ import numpy as np
 
 from ... import __version__
 from ...diagnostics import Diagnostic, GradcliError, did_you_mean
+from ...engine.devices import sizes_for
 from ...lang import program
 from ...lang.imports import imported_texts
 from ...rows.blocks import BadPart, Range
@@ -25,9 +26,8 @@ from .collecting import TEXT
 from .journal import Finished, Journal, fingerprint
 from .plan import Field, Plan, bound_columns
 from .summary import Summary
-from .workers import in_threads
+from .workers import dealt, in_threads
 
-BLOCK_ROWS = 2**16
 MAX_TOLD = 20  # rows without an answer that are shown where no file takes them
 
 
@@ -37,7 +37,7 @@ class Request:
 
     out       the output's path, or "-" for standard output; `out_format` is for that
     threads   how many blocks are computed at once, here; or by so many local `workers`, or the cluster of a `scheduler`
-    block_rows  rows that are read, computed and written together
+    block_rows  rows that are read, computed and written together; None for both: what suits the device
     """
 
     data: str
@@ -52,10 +52,10 @@ class Request:
     reduce: str = ""
     fails: bool = False
     resume: bool = False
-    threads: int = 1
+    threads: int | None = None
     workers: int | None = None
     scheduler: str | None = None
-    block_rows: int = BLOCK_ROWS
+    block_rows: int | None = None
 
 
 class StoppedError(Exception):
@@ -84,7 +84,11 @@ class Job:
         self.plan = Plan(
             node.source, request.options, imported_texts(node), request.shared, columns, request.keep, request.nan, request.reduce
         )
-        self.summary = Summary(request.out, device=request.options.device, threads=request.threads)
+        self.sizes = sizes_for(request.options.device)
+        self.block_rows = request.block_rows or self.sizes.block
+        # A scheduler's workers have devices of their own, which needn't be here.
+        self.devices = [] if request.scheduler else dealt(request.options.device, request.threads)
+        self.summary = Summary(request.out, device=request.options.device, threads=len(self.devices))
         self.totals: list[tuple[int, dict[str, Any]]] = []  # of each block: rows that succeeded, and their sums
         self.position: Any = None  # where the output ends so far
         self.told: list[Reject] = []  # the first rows without an answer, where no file takes them
@@ -116,7 +120,7 @@ class Job:
         facts = {
             "version": __version__, "text": plan.source.text, "imports": plan.imports, "options": asdict(plan.options),
             "shared": plan.shared, "columns": plan.columns, "keep": plan.keep, "nan": plan.nan, "reduce": plan.reduce,
-            "block_rows": request.block_rows, "data": self.source.identity,
+            "block_rows": self.block_rows, "data": self.source.identity,
         }  # fmt: skip
         return fingerprint(facts)
 
@@ -144,7 +148,7 @@ class Job:
 
     def _compute(self, journal: Journal | None, writer: Writer | None, progress: Progress, began: float) -> None:
         plan, done = self.plan, self.summary.resumed_blocks
-        ranges = self.source.ranges(self.request.block_rows, done, list(plan.columns.values()), plan.keep)
+        ranges = self.source.ranges(self.block_rows, done, list(plan.columns.values()), plan.keep)
         if not self.plan.fields:
             ranges = self._probed(ranges)
         if journal is not None and not journal.known:
@@ -158,15 +162,16 @@ class Job:
         self._finish(journal, writer)
 
     def _probed(self, ranges: Iterator[Range | BadPart]) -> Iterator[Range | BadPart]:
-        """The same ranges, of which enough have been looked at to know what a row gives."""
+        """The same ranges, of which enough have been looked at to know what a row gives. That is the same on every device,
+        and whoever gives the work away may have no GPU."""
         seen: list[Range | BadPart] = []
-        computer = Computer(self.plan, self.node)
+        computer = Computer(self._on("cpu"), self.node)
         for range in ranges:
             seen.append(range)
             block = read_range(self.plan, range)
             if isinstance(block, Outcome):
                 continue
-            fields, tile = computer.probe(block)
+            fields, tile = computer.probe(block, self.sizes)
             self._learn(fields, tile)
             if fields:
                 break
@@ -180,12 +185,13 @@ class Job:
             with client_for(request.workers, request.scheduler) as client:
                 yield from on_cluster(ranges, self.plan, client)
             return
-        makers = [partial(self._worker, device) for device in [request.options.device] * request.threads]
-        yield from in_threads(ranges, makers)
+        yield from in_threads(ranges, [partial(self._worker, device) for device in self.devices])
 
     def _worker(self, device: str) -> Callable[[Range | BadPart], Outcome]:
-        plan = replace(self.plan, options=self.plan.options.with_changes(device=device))
-        return Computer(plan, self.node).work
+        return Computer(self._on(device), self.node).work
+
+    def _on(self, device: str) -> Plan:
+        return replace(self.plan, options=self.plan.options.with_changes(device=device))
 
     def _write(self, journal: Journal | None, writer: Writer | None, outcome: Outcome) -> None:
         summary = self.summary
@@ -213,7 +219,7 @@ class Job:
             assert writer is not None
             writer.append(self._reduced())
         elif not self.plan.fields and writer is not None:
-            self._learn(Computer(self.plan, self.node).expected(), 1)
+            self._learn(Computer(self._on("cpu"), self.node).expected(), 1)
             writer.append(self._no_rows())
         if writer is not None:
             writer.finish()
