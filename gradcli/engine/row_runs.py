@@ -1,12 +1,13 @@
 """A program run for many rows of data at once, and row by row only where it must be.
 
 Inputs that differ between rows are lanes from the start (`lanes.py`), so one run answers for all of them. Rows that can't go
-on together are parted and begin again; of rows among which one fails, that one is found by halving and runs alone, for the
-message that it gives alone. What a row gives never depends on the rows beside it.
+on together are parted and begin again, and so are those that are too many for the memory; of rows among which one fails, that
+one is found by halving and runs alone, for the message that it gives alone. What a row gives never depends on the rows beside it.
 """
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -19,8 +20,8 @@ from .run import Run, Settings
 
 Ask = Callable[[Run, list[Any]], Any]  # what is wanted of a run that has ended, from its top-level frame
 
-_OF_THE_JOB = ("E404", "E405")  # limits of all rows together, where one by itself reaches them
-_STEPS = "E403"
+_STEPS, _TIME, _MEMORY = "E403", "E404", "E405"
+_OF_THE_JOB = (_TIME, _MEMORY)  # limits of all rows together, where one by itself reaches them
 
 
 class Answered(NamedTuple):
@@ -49,36 +50,49 @@ class RowRuns:
     ) -> None:
         self.compiled, self.settings, self.inputs, self.columns, self.ask = compiled, settings, inputs, columns, ask
         self.runs = self.records = 0
+        self._crowded = False  # whether the last rows were too many for the memory
 
     def answers(self, size: int) -> Iterator[Answered | Failed]:
         """The answers for `size` rows, in no order. Raises GradcliError for limits that are those of the whole job."""
         import numpy
 
-        backend = backend_for(self.settings.device)
         pending = [numpy.arange(size)]
         while pending:
             rows = pending.pop()
             if len(rows) < 2:
                 yield from map(self._alone, rows.tolist())
                 continue
-            group = Group(len(rows))
-            laned = {name: Lanes(_taken(backend, column, rows, size), group) for name, column in self.columns.items()}
-            run = self._run(laned, group)
-            try:
-                answered, failing = self._together(run, rows, group)
-            except ApartError as error:
-                pending += _parted(run, rows, group, error)
-            except UnrelatedError:
-                pending += numpy.array_split(rows, 2)
-            except GradcliError as error:
-                if error.diagnostics[0].code == _STEPS and not group.divided:
-                    yield Failed(rows, error.diagnostics)  # steps count for all rows alike until they divide
-                else:
-                    pending += _suspects(run, rows, group)
-            else:
-                if answered is not None:
-                    yield answered
-                pending += [rows[[k]] for k in failing]
+            found, others = self._attempt(rows, size)
+            if found is not None:
+                yield found
+            pending += others
+            if self._crowded:
+                gc.collect()  # a run that was stopped refers to itself
+                self._crowded = False
+
+    def _attempt(self, rows: Any, size: int) -> tuple[Answered | Failed | None, list[Any]]:
+        """What a run for some of the rows gave, if it did, and the rows that are to run again."""
+        import numpy
+
+        backend, group = backend_for(self.settings.device), Group(len(rows))
+        laned = {name: Lanes(_taken(backend, column, rows, size), group) for name, column in self.columns.items()}
+        run = self._run(laned, group)
+        try:
+            answered, failing = self._together(run, rows, group)
+        except ApartError as error:
+            return None, _parted(run, rows, group, error)
+        except UnrelatedError:
+            return None, numpy.array_split(rows, 2)
+        except MemoryError:
+            self._crowded = True
+            return None, numpy.array_split(rows, 2)
+        except GradcliError as error:
+            code = error.diagnostics[0].code
+            if code == _STEPS and not group.divided:
+                return Failed(rows, error.diagnostics), []  # steps count for all rows alike until they divide
+            self._crowded = code == _MEMORY
+            return None, numpy.array_split(rows, 2) if self._crowded else _suspects(run, rows, group)
+        return answered, [rows[[k]] for k in failing]
 
     def _together(self, run: Run, rows: Any, group: Group) -> tuple[Answered | None, list[int]]:
         frame = execute(self.compiled, run)

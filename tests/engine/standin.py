@@ -37,6 +37,7 @@ class ndarray:  # noqa: N801
     __array_ufunc__ = None  # NumPy's arrays leave operators to us, who refuse them
 
     def __init__(self, host: Any, base: Any = None) -> None:
+        standin_cuda.pool.verify(host.nbytes)
         self._own, self.base = host, base
         self._place = (standin_cuda.device(), standin_cuda.stream())
 

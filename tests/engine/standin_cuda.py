@@ -93,7 +93,7 @@ DEFAULT = [Stream(number=number) for number in range(COUNT)]
 
 
 class Pool:
-    """The pool has a limit for each device; what arrays take is not counted."""
+    """The pool has a limit for each device, for each array by itself: what arrays take is not counted."""
 
     def __init__(self) -> None:
         self.limits = [0] * COUNT
@@ -103,6 +103,10 @@ class Pool:
 
     def get_limit(self) -> int:
         return self.limits[device()]
+
+    def verify(self, size: int) -> None:
+        if 0 < self.limits[device()] < size:
+            raise MemoryError(f"Out of memory allocating {size:,} bytes")
 
     def used_bytes(self) -> int:
         return 0

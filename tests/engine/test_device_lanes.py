@@ -98,7 +98,7 @@ OTHERS = {
     "real": "real(v * (1 + 2j))", "imag": "imag(v * (1 + 2j))", "angle": "angle(v * (1 + 2j))",
     "normal": "normal([2]) * s", "uniform": "uniform(0, 1) * s", "randint": "randint(0, 9) * s", "permutation": "permutation(v)",
     "stop_gradient": "stop_gradient(v) * s", "median_weights": "grad(median)(v)", "quantile_slope": "grad(q)(s)",
-    "interp_segments": "grad(i)(s)", "setitem": "w(v, s)", "index_add": "grad(t)(v)", "part": "sum(eigh(outer(v, v) + eye(3))[0])",
+    "interp_segments": "grad(i)(s)", "setitem": "w(v, s)", "index_add": "grad(t)(v)", "part": "eigh(outer(v, v) + eye(3))[0]",
     "grad": "grad(f)(v)", "value_and_grad": "value_and_grad(f)(v)[1]", "jacobian": "jacobian(g)(v)", "hessian": "hessian(f)(v)",
     "hvp": "hvp(f)(v, v)", "vjp": "vjp(g)(v, v)", "jvp": "jvp(g)(v, v)", "value_and_jvp": "value_and_jvp(g)(v, v)[1]",
     "vmap": "vmap(h)(v)", "batch_jacobian": "batch_jacobian(l)(outer(v, v))", "backward": "b(v)", "attach_grad": "b(v)",

@@ -11,8 +11,8 @@ import numpy as np
 from ...diagnostics import Diagnostic
 from ...engine.backends import backend_for
 from ...engine.declarations import declarations
-from ...engine.devices import Sizes
 from ...engine.derived import named_outputs
+from ...engine.devices import CPU, Sizes
 from ...engine.evaluator import declared_names
 from ...engine.row_runs import Answered, Failed, RowRuns
 from ...lang import program
@@ -106,7 +106,7 @@ class Computer:
                 runs, tiles = runs + row_runs.runs, tiles + 1
         return self._outcome(block, collected, rejects, runs, tiles)
 
-    def probe(self, block: Block, sizes: Sizes) -> tuple[tuple[Field, ...], int]:
+    def probe(self, block: Block, sizes: Sizes = CPU) -> tuple[tuple[Field, ...], int]:
         """The columns that the first rows of a block give, and how many rows should run at once on a device of these sizes:
         what a plan has to know. No columns where no row succeeds."""
         answers: list[tuple[int, Named]] = []

@@ -88,7 +88,7 @@ class Job:
         self.block_rows = request.block_rows or self.sizes.block
         # A scheduler's workers have devices of their own, which needn't be here.
         self.devices = [] if request.scheduler else dealt(request.options.device, request.threads)
-        self.summary = Summary(request.out, device=request.options.device, threads=len(self.devices))
+        self.summary = Summary(request.out, device=request.options.device, threads=len(self.devices) or 1)
         self.totals: list[tuple[int, dict[str, Any]]] = []  # of each block: rows that succeeded, and their sums
         self.position: Any = None  # where the output ends so far
         self.told: list[Reject] = []  # the first rows without an answer, where no file takes them
@@ -116,7 +116,7 @@ class Job:
     # ---- beginning -----------------------------------------------------------------------------------------------------
 
     def _fingerprint(self) -> str:
-        request, plan = self.request, self.plan
+        plan = self.plan
         facts = {
             "version": __version__, "text": plan.source.text, "imports": plan.imports, "options": asdict(plan.options),
             "shared": plan.shared, "columns": plan.columns, "keep": plan.keep, "nan": plan.nan, "reduce": plan.reduce,
