@@ -31,11 +31,12 @@ def main() -> int:
     for name in arguments.names:
         if name not in NAMES:
             parser.error(f"no workload {name!r}; there are {', '.join(NAMES)}")
-    if any(os.environ.get(name) != value for name, value in ONE_THREAD.items()):
+    wanted = ONE_THREAD | ({"JAX_PLATFORMS": ""} if arguments.names == ["gpu"] else {})
+    if any(os.environ.get(name) != value for name, value in wanted.items()):
         if hasattr(os, "sched_setaffinity"):  # what can't be told by a variable
             os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
         command = [sys.executable, "-m", "benchmarks", *sys.argv[1:]]
-        os.execve(sys.executable, command, os.environ | ONE_THREAD)
+        os.execve(sys.executable, command, os.environ | wanted)
 
     from gradcli.engine.backends import CPU
 
@@ -49,6 +50,9 @@ def main() -> int:
     )
     for name in arguments.names or NAMES:
         for workload in importlib.import_module(f".workloads.{name}", __package__).WORKLOADS:
+            if why := workload.lacks():
+                print(f"{workload.name}: skipped: {why}\n", flush=True)
+                continue
             outcomes.append(run(workload, arguments.runs))
             print(show(outcomes[-1]), flush=True)
     if arguments.json:

@@ -66,13 +66,15 @@ class Goal:
 
 @dataclass(frozen=True)
 class Workload:
-    """A piece of work. `summary` says what is done; the first contender that is no gradcli is the baseline."""
+    """A piece of work. `summary` says what is done; the first contender that is no gradcli is the baseline. `lacks` says what
+    this machine lacks for it, "" where it lacks nothing."""
 
     name: str
     summary: str
     contenders: Sequence[Contender]
     goals: Sequence[Goal] = ()
     rtol: float = 1e-9
+    lacks: Callable[[], str] = str
 
     @property
     def baseline(self) -> str | None:

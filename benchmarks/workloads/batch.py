@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from ..workload import Contender, Goal, Task, Timings, Workload
-from .formula import COLUMNS, PROGRAM as FORMULA
+from .formula import COLUMNS
+from .formula import PROGRAM as FORMULA
 from .rows import ROWS, X
 from .rows import _by_hand as by_hand
 from .rows import _jax as jax_rows

@@ -56,13 +56,13 @@ def command(
     resume: Annotated[bool, typer.Option("--resume", help="Go on where an interrupted job ended.")] = False,
     device: Annotated[str, typer.Option("--device", metavar="cpu|cuda|cuda:N|cuda:all", help="Where rows are computed.")] = "cpu",
     threads: Annotated[
-        int | None, typer.Option("--threads", metavar="N", min=1, help="Blocks at a time, here (default: one a core).")
+        int | None, typer.Option("--threads", metavar="N", min=1, help="Blocks at a time, here (default: one a core, two a GPU).")
     ] = None,
     workers: Annotated[int | None, typer.Option("--workers", metavar="N", min=1, help="Local processes.")] = None,
     scheduler: Annotated[str | None, typer.Option("--scheduler", metavar="ADDRESS", help="An existing Dask cluster.")] = None,
     block_rows: Annotated[
-        int, typer.Option("--block-rows", metavar="N", min=1, help="Rows that are read and written together.")
-    ] = 2**16,
+        int | None, typer.Option("--block-rows", metavar="N", min=1, help="Rows that are read and written together.")
+    ] = None,
     report_file: Annotated[str | None, typer.Option("--report", metavar="FILE", help="Also the summary, as JSON.")] = None,
     dtype: options.Dtype = "float64",
     seed: options.Seed = 0,
@@ -89,7 +89,6 @@ def command(
     terminal = Terminal(color, quiet, verbose)
     from ..tasks.batch.plan import parse_renamings
     from ..tasks.batch.request import Request
-    from ..tasks.batch.workers import cores
     from ..tasks.evaluation import Options
 
     if rows is None or output_file is None:
@@ -135,7 +134,7 @@ def command(
         reduce=reduce or "",
         fails=on_error == "fail",
         resume=resume,
-        threads=threads or cores(),
+        threads=threads,
         workers=workers,
         scheduler=scheduler,
         block_rows=block_rows,
@@ -172,8 +171,9 @@ def _run(job: Job, request: Request, terminal: Terminal, timeout: float | None, 
             terminal.summary(f"{job.summary.rows:,} rows are finished and kept in {request.out}.partial: {how}")
         return max((error.exit_code for error in errors), default=0)
 
+    limited = limits.limited(timeout, request.options.max_memory, fail, request.options.device)
     try:
-        with limits.limited(timeout, request.options.max_memory, fail), shown(not terminal.quiet) as progress:
+        with limited, shown(not terminal.quiet) as progress:
             summary = job.run(progress)
     except GradcliError as error:
         fail(*error.diagnostics)

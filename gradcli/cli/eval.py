@@ -105,7 +105,7 @@ def command(
             trace=show == "trace",
         )
         names = options.programs(files, expr)
-        with limits.limited(limits.parse_timeout(timeout), wanted.max_memory, job.fail):
+        with limits.limited(limits.parse_timeout(timeout), wanted.max_memory, job.fail, wanted.device):
             values = options.values(set_, inputs)
             for name in names:
                 job.run(name, expr, values, wanted)

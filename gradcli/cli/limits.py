@@ -37,12 +37,15 @@ def parse_timeout(seconds: float | None) -> float | None:
 
 
 @contextmanager
-def limited(timeout: float | None, memory: int | None, last_words: Callable[[Diagnostic], object]) -> Iterator[None]:
-    """Runs its block under the limits; raises GradcliError (E404, E405) where one is reached.
+def limited(
+    timeout: float | None, memory: int | None, last_words: Callable[[Diagnostic], object], device: str = "cpu"
+) -> Iterator[None]:
+    """Runs its block under the limits; raises GradcliError (E404, E405) where one is reached. On a GPU the limit of memory
+    is that of the arrays there, which the run sets: of the process the GPU's driver takes as much as it likes.
 
     `last_words` is called, from another thread, before the process is ended for not coming back; the exit code is 4 then.
     """
-    with _time_limit(timeout, last_words), _memory_limit(memory):
+    with _time_limit(timeout, last_words), _memory_limit(memory if device == "cpu" else None):
         try:
             yield
         except MemoryError as error:

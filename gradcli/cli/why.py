@@ -72,7 +72,7 @@ def command(
     job = _Job(terminal, format, style, output_file)
     try:
         names = options.programs(files, expr)
-        with limits.limited(limits.parse_timeout(timeout), wanted.max_memory, job.fail):
+        with limits.limited(limits.parse_timeout(timeout), wanted.max_memory, job.fail, wanted.device):
             values = options.values(set_, inputs)
             for name in names:
                 job.run(name, expr, values, wanted, steps)

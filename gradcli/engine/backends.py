@@ -1,7 +1,7 @@
-"""Array modules behind one small record: NumPy, and CuPy of the same kind.
+"""Array modules behind one small record: NumPy, and CuPy of the same kind (`cuda.py`).
 
 Nothing here is imported before an array exists: a program on scalars runs without NumPy. This is the only door to NumPy
-and CuPy in the engine; everything else asks the `Backend`.
+in the engine; everything else asks the `Backend`.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ import importlib
 import math
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from typing import Any
 
 from ..diagnostics import Diagnostic, GradcliError
 from ..ops.op import Op
+from .devices import free_host_memory, is_gpu
 
 LINE = 8  # float64 numbers in a line of the cache
 INT_MIN, INT_MAX = -(2**63), 2**63 - 1
@@ -134,9 +135,30 @@ class Backend:
             total = value.sum() if flat is None else self.xp.dot(flat, flat)  # which takes as little as half the time
         return bool(total - total == 0)
 
+    # ---- another device than the host; the others override these ------------------------------------------------------
+
+    def active(self) -> AbstractContextManager[None]:
+        """Inside it the calling thread computes on this device, apart from other threads."""
+        return nullcontext()
+
+    def to_device(self, value: Any) -> Any:
+        """An array of NumPy's in the device's memory."""
+        return value
+
     def to_host(self, value: Any) -> Any:
-        """The array in NumPy's memory."""
-        return value.get() if self.name == "cuda" and hasattr(value, "get") else value
+        """The array in NumPy's memory; anything else as it is."""
+        return value
+
+    def all_to_host(self, values: Sequence[Any]) -> list[Any]:
+        """The arrays in NumPy's memory, which takes one wait for all of them. They are only for reading."""
+        return list(values)
+
+    def free_memory(self) -> int:
+        """Bytes that arrays may still take there."""
+        return free_host_memory()
+
+    def limit_memory(self, size: int | None) -> None:
+        """Arrays may take so many bytes there; None for all that there are. The host's is a limit of the whole process."""
 
 
 @contextmanager
@@ -229,33 +251,17 @@ CPU = Backend("cpu", "numpy", "scipy.special", chunk=16_384)
 
 
 def backend_for(device: str) -> Backend:
-    """The backend of `cpu`, `cuda` or `cuda:N`, for this thread. Raises GradcliError (exit 5) where the device isn't there."""
+    """The backend of `cpu`, `cuda` or `cuda:N`, which is this thread's device from now on. Raises GradcliError where the
+    device isn't there (E501, exit 5), and for what is no name of one (E001)."""
     if device == "cpu":
         return CPU
-    backend, number = _on_gpu(device)
-    _module("cupy").cuda.Device(number).use()  # a thread has a device of its own
+    from .cuda import backend_on
+
+    if not is_gpu(device) or device == "cuda:all":
+        raise GradcliError(Diagnostic("E001", f"`{device}` is no single device", help="write `cpu`, `cuda` or `cuda:N`"))
+    backend = backend_on(device)
+    backend.use()
     return backend
-
-
-@cache
-def _on_gpu(device: str) -> tuple[Backend, int]:
-    kind, _, index = device.partition(":")
-    if kind != "cuda" or (index and not index.isdigit()):
-        raise GradcliError(Diagnostic("E001", f"unknown device `{device}`", help="devices are `cpu`, `cuda` and `cuda:N`"))
-    try:
-        cupy = importlib.import_module("cupy")
-        count = cupy.cuda.runtime.getDeviceCount()
-    except ImportError:
-        raise GradcliError(
-            Diagnostic("E501", f"no device `{device}`: CuPy isn't installed", help="install it with `pip install 'gradcli[gpu]'`")
-        ) from None
-    except Exception as error:  # CuPy raises its own kinds, which can't be named without importing it
-        raise GradcliError(Diagnostic("E501", f"no device `{device}`: {error}", help="use `--device cpu`")) from None
-    number = int(index or 0)
-    if number >= count:
-        raise GradcliError(Diagnostic("E501", f"no device `{device}`: there are {count}", help="devices count from `cuda:0`"))
-    importlib.import_module("cupyx").seterr(linalg="raise")  # else a singular matrix has an inverse, of anything
-    return Backend("cuda", "cupy", "cupyx.scipy.special", chunk=0), number
 
 
 # ---- dtypes and shapes -----------------------------------------------------------------------------------------------

@@ -68,17 +68,16 @@ class _Connections:
             return self.all
         known = self._bits.get(id(group))
         if known is None:
-            import numpy as np  # which a formula of numbers must not pay for
-
-            rows = np.zeros(self.group.size, bool)
-            rows[self.run.backend.to_host(group.way_to(self.group))] = True
-            packed = np.packbits(rows, bitorder="little").tobytes()
+            backend = self.run.backend
+            rows = backend.xp.zeros(self.group.size, bool)
+            rows[group.way_to(self.group)] = True
+            packed = backend.to_host(backend.xp.packbits(rows, bitorder="little")).tobytes()
             known = self._bits[id(group)] = group, int.from_bytes(packed, "little")
         return known[1]
 
     def labels(self, rows: int) -> Any:
         """1 for each of the rows, 0 for the others."""
-        import numpy as np
+        import numpy as np  # which a formula of numbers must not pay for
 
         packed = np.frombuffer(rows.to_bytes((self.group.size + 7) // 8, "little"), np.uint8)
         return np.unpackbits(packed, bitorder="little")[: self.group.size].astype(np.int64)

@@ -1,16 +1,18 @@
 """A program run for many rows of data at once, and row by row only where it must be.
 
 Inputs that differ between rows are lanes from the start (`lanes.py`), so one run answers for all of them. Rows that can't go
-on together are parted and begin again; of rows among which one fails, that one is found by halving and runs alone, for the
-message that it gives alone. What a row gives never depends on the rows beside it.
+on together are parted and begin again, and so are those that are too many for the memory; of rows among which one fails, that
+one is found by halving and runs alone, for the message that it gives alone. What a row gives never depends on the rows beside it.
 """
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ..diagnostics import Diagnostic, GradcliError
+from .backends import Backend, backend_for
 from .by_rows import ApartError
 from .evaluator import Compiled, execute, release
 from .lanes import Group, Lanes, UnrelatedError
@@ -18,13 +20,13 @@ from .run import Run, Settings
 
 Ask = Callable[[Run, list[Any]], Any]  # what is wanted of a run that has ended, from its top-level frame
 
-_OF_THE_JOB = ("E404", "E405")  # limits of all rows together, where one by itself reaches them
-_STEPS = "E403"
+_STEPS, _TIME, _MEMORY = "E403", "E404", "E405"
+_OF_THE_JOB = (_TIME, _MEMORY)  # limits of all rows together, where one by itself reaches them
 
 
 class Answered(NamedTuple):
     """What `ask` gave for some rows, of which it holds for those where `good` does: None for all. `group` is None where it
-    is a single row, run alone."""
+    is a single row, run alone. `rows` and `good` are NumPy's, on every device; `answer` is on the run's."""
 
     rows: Any
     good: Any
@@ -48,6 +50,7 @@ class RowRuns:
     ) -> None:
         self.compiled, self.settings, self.inputs, self.columns, self.ask = compiled, settings, inputs, columns, ask
         self.runs = self.records = 0
+        self._crowded = False  # whether the last rows were too many for the memory
 
     def answers(self, size: int) -> Iterator[Answered | Failed]:
         """The answers for `size` rows, in no order. Raises GradcliError for limits that are those of the whole job."""
@@ -59,23 +62,37 @@ class RowRuns:
             if len(rows) < 2:
                 yield from map(self._alone, rows.tolist())
                 continue
-            group = Group(len(rows))
-            run = self._run({name: Lanes(_taken(column, rows, size), group) for name, column in self.columns.items()}, group)
-            try:
-                answered, failing = self._together(run, rows, group)
-            except ApartError as error:
-                pending += _parted(run, rows, group, error)
-            except UnrelatedError:
-                pending += numpy.array_split(rows, 2)
-            except GradcliError as error:
-                if error.diagnostics[0].code == _STEPS and not group.divided:
-                    yield Failed(rows, error.diagnostics)  # steps count for all rows alike until they divide
-                else:
-                    pending += _suspects(run, rows, group)
-            else:
-                if answered is not None:
-                    yield answered
-                pending += [rows[[k]] for k in failing]
+            found, others = self._attempt(rows, size)
+            if found is not None:
+                yield found
+            pending += others
+            if self._crowded:
+                gc.collect()  # a run that was stopped refers to itself
+                self._crowded = False
+
+    def _attempt(self, rows: Any, size: int) -> tuple[Answered | Failed | None, list[Any]]:
+        """What a run for some of the rows gave, if it did, and the rows that are to run again."""
+        import numpy
+
+        backend, group = backend_for(self.settings.device), Group(len(rows))
+        laned = {name: Lanes(_taken(backend, column, rows, size), group) for name, column in self.columns.items()}
+        run = self._run(laned, group)
+        try:
+            answered, failing = self._together(run, rows, group)
+        except ApartError as error:
+            return None, _parted(run, rows, group, error)
+        except UnrelatedError:
+            return None, numpy.array_split(rows, 2)
+        except MemoryError:
+            self._crowded = True
+            return None, numpy.array_split(rows, 2)
+        except GradcliError as error:
+            code = error.diagnostics[0].code
+            if code == _STEPS and not group.divided:
+                return Failed(rows, error.diagnostics), []  # steps count for all rows alike until they divide
+            self._crowded = code == _MEMORY
+            return None, numpy.array_split(rows, 2) if self._crowded else _suspects(run, rows, group)
+        return answered, [rows[[k]] for k in failing]
 
     def _together(self, run: Run, rows: Any, group: Group) -> tuple[Answered | None, list[int]]:
         frame = execute(self.compiled, run)
@@ -90,7 +107,9 @@ class RowRuns:
             return None, sorted(failing)
         good = None
         if failing:
-            good = run.backend.xp.ones(len(rows), bool)
+            import numpy
+
+            good = numpy.ones(len(rows), bool)
             good[sorted(failing)] = False
         return Answered(rows, good, group, answer), sorted(failing)
 
@@ -119,8 +138,8 @@ class RowRuns:
         return run
 
 
-def _taken(column: Any, rows: Any, size: int) -> Any:
-    return column if len(rows) == size else column[..., rows]
+def _taken(backend: Backend, column: Any, rows: Any, size: int) -> Any:
+    return column if len(rows) == size else column[..., backend.to_device(rows)]
 
 
 def _single(value: Any) -> Any:
@@ -129,12 +148,11 @@ def _single(value: Any) -> Any:
 
 def _parted(run: Run, rows: Any, group: Group, error: ApartError) -> list[Any]:
     """The rows in parts that can each go on together."""
-    xp = run.backend.xp
-    labels = xp.full(len(rows), -1)  # of rows that are elsewhere already
-    labels[slice(None) if error.group is group else error.group.way_to(group)] = error.labels
-    labels = run.backend.to_host(labels)
     import numpy
 
+    to_host = run.backend.to_host
+    labels = numpy.full(len(rows), -1)  # of rows that are elsewhere already
+    labels[slice(None) if error.group is group else to_host(error.group.way_to(group))] = to_host(error.labels)
     parts = [rows[labels == label] for label in numpy.unique(labels).tolist()]
     return parts if len(parts) > 1 else numpy.array_split(rows, 2)
 

@@ -86,6 +86,7 @@ class Run:
         self.settings = settings
         self.inputs = inputs
         self.backend: Backend = backend_for(settings.device)
+        self.backend.limit_memory(settings.max_memory)
         self.trace: Trace = KeepingTrace() if keeps_all else Trace()
         self.outputs: dict[str, Any] = {}
         self.printed: list[str] = []
@@ -153,7 +154,7 @@ class Run:
             return
         limit = self.settings.max_memory
         if limit is None:
-            limit = self._free_memory = self._free_memory or _free_memory()
+            limit = self._free_memory = self._free_memory or self.backend.free_memory()
         if n_bytes > limit:
             word, help = ("allowed", ", or raise --max-memory") if self.settings.max_memory else ("free", "")
             message = f"{what} would take {show_bytes(n_bytes)}, and {show_bytes(limit)} are {word}"
@@ -168,23 +169,3 @@ def show_bytes(n: int) -> str:
             return f"{size:.3g} {unit}"
         size /= 1000
     return f"{size:.3g} TB"
-
-
-def _free_memory() -> int:
-    """Bytes that the process may still take: what the machine has available, or less where a limit is set."""
-    import os
-    import resource
-
-    available = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
-    try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
-            for line in lines:
-                if line.startswith("MemAvailable:"):
-                    available = int(line.split()[1]) * 1024
-    except OSError:
-        available = available or 2**40  # not Linux: the result of sysconf is all there is
-    for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA):
-        soft, _ = resource.getrlimit(kind)
-        if soft != resource.RLIM_INFINITY:
-            available = min(available, soft)
-    return available

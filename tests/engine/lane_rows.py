@@ -43,24 +43,24 @@ def operands(values: tuple[Any, ...], mask: tuple[bool, ...]) -> tuple[list[Any]
     return laned, [[r[i] if own else r[0] for r, own in zip(rows, mask, strict=True)] for i in range(len(SCALES))]
 
 
-def value(function: Function, given: list[Any]) -> Any:
+def value(function: Function, given: list[Any], kind: type[Session] = Session) -> Any:
     """The result, or the list of them, as primals."""
-    session = Session(*given)
+    session = kind(*given)
     with ieee():
         y = function(session.m, *session.operands)
     return [primal(part.v) for part in y] if type(y) is list else primal(y.v)
 
 
-def gradient(function: Function, given: list[Any]) -> list[Any]:
+def gradient(function: Function, given: list[Any], kind: type[Session] = Session) -> list[Any]:
     """The gradients of the weighed result by each operand, by reverse mode."""
-    session = Session(*given)
+    session = kind(*given)
     with ieee():
         return [primal(g) for g in session.gradients(weighed(session.m, function(session.m, *session.operands)))]
 
 
-def second(function: Function, given: list[Any]) -> list[Any]:
+def second(function: Function, given: list[Any], kind: type[Session] = Session) -> list[Any]:
     """The gradients of the weighed gradients: reverse over reverse."""
-    session = Session(*given)
+    session = kind(*given)
     with ieee():
         first = session.gradients(weighed(session.m, function(session.m, *session.operands)), recorded=True)
         owned = [_each(session, Value(g, session.m), v) for g, v in zip(first, given, strict=True)]
@@ -77,11 +77,11 @@ def _each(session: Session, g: Value, value: Any) -> Any:
     return session.m.spread_rows(session.m.broadcast_to(g, shape=value.shape), group=value.group)
 
 
-def push(function: Function, given: list[Any]) -> list[Any]:
+def push(function: Function, given: list[Any], kind: type[Session] = Session) -> list[Any]:
     """The tangents of the results, along tangents that differ between elements and operands."""
-    session = Session(*given)
+    session = kind()
     with ieee():
-        duals = [session.dual(v, _direction(v, k)) if _moves(v) else Value(v, session.m) for k, v in enumerate(given)]
+        duals = [session.dual(v, _direction(v, k)) if _moves(v) else session.constant(v) for k, v in enumerate(given)]
         y = function(session.m, *duals)
     return [primal(tangent(part)) for part in (y if type(y) is list else [y])]
 

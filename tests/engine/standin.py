@@ -5,18 +5,25 @@ and anything else that is given an array of the other kind raises TypeError. As 
 NumPy gives as a scalar is an array of rank 0), no objects in arrays, functions on whole arrays take no bare numbers, and
 arrays of indices are taken modulo the size.
 
-`install` puts it under CuPy's names, so that `--device cuda` finds it.
+`installed` puts it under CuPy's names, so that `--device cuda` finds it.
 """
 
 from __future__ import annotations
 
 import operator
+import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+import pytest
 import scipy.special
+
+from gradcli.engine import backends, cuda
+
+from . import standin_cuda
 
 # What NumPy has and CuPy lacks, of all that one could reach for here.
 ABSENT = {"frompyfunc", "object_", "errstate", "seterr", "vectorize", "ndindex", "nditer", "float128", "longdouble"}
@@ -30,39 +37,62 @@ class ndarray:  # noqa: N801
     __array_ufunc__ = None  # NumPy's arrays leave operators to us, who refuse them
 
     def __init__(self, host: Any, base: Any = None) -> None:
-        self._host, self.base = host, base
+        standin_cuda.pool.verify(host.nbytes)
+        self._own, self.base = host, base
+        self._place = (standin_cuda.device(), standin_cuda.stream())
+
+    @property
+    def _host(self) -> Any:
+        """Its elements, for a thread on its device and its stream."""
+        if self._place != (standin_cuda.device(), standin_cuda.stream()):
+            raise TypeError("an array of another device, or another stream")
+        return self._own
 
     # ---- between the two ---------------------------------------------------------------------------------------------
 
-    def get(self) -> Any:
-        return self._host.copy()
+    def get(self, out: Any = None, blocking: bool = True) -> Any:
+        standin_cuda.note("out", self.shape)
+        if blocking:
+            assert out is None
+            return self._host.copy()
+        assert out.shape == self.shape
+        assert out.dtype == self.dtype
+        standin_cuda.stream().copy(self._host.copy(), out)
+        return out
 
     def item(self) -> Any:  # of one element only, unlike NumPy's
+        standin_cuda.note("one", ())
         return self._host.item()
 
     def tolist(self) -> Any:
+        standin_cuda.note("out", self.shape)
         return self._host.tolist()
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         raise TypeError("Implicit conversion to a NumPy array is not allowed. Please use `.get()` to construct one explicitly.")
 
     def __float__(self) -> float:
+        standin_cuda.note("one", ())
         return float(self._host)
 
     def __int__(self) -> int:
+        standin_cuda.note("one", ())
         return int(self._host)
 
     def __index__(self) -> int:
+        standin_cuda.note("one", ())
         return operator.index(self._host)
 
     def __complex__(self) -> complex:
+        standin_cuda.note("one", ())
         return complex(self._host)
 
     def __bool__(self) -> bool:
+        standin_cuda.note("one", ())
         return bool(self._host)
 
     def __len__(self) -> int:
-        return len(self._host)
+        return len(self._own)
 
     def __str__(self) -> str:
         return str(self._host)
@@ -75,15 +105,15 @@ class ndarray:  # noqa: N801
 
     # ---- what it is --------------------------------------------------------------------------------------------------
 
-    dtype, shape = property(lambda self: self._host.dtype), property(lambda self: self._host.shape)
-    ndim, size = property(lambda self: self._host.ndim), property(lambda self: self._host.size)
-    strides = property(lambda self: self._host.strides)
+    dtype, shape = property(lambda self: self._own.dtype), property(lambda self: self._own.shape)
+    ndim, size = property(lambda self: self._own.ndim), property(lambda self: self._own.size)
+    strides = property(lambda self: self._own.strides)
     real, imag = property(lambda self: _of(self._host.real)), property(lambda self: _of(self._host.imag))
     T = property(lambda self: _of(self._host.T, base=self))
 
     @property
     def flags(self) -> Any:  # there is no `writeable`
-        flags = self._host.flags
+        flags = self._own.flags
         return types.SimpleNamespace(c_contiguous=flags.c_contiguous, f_contiguous=flags.f_contiguous, owndata=flags.owndata)
 
     # ---- elements ----------------------------------------------------------------------------------------------------
@@ -223,6 +253,8 @@ def asarray(value: Any, dtype: Any = None) -> ndarray:
 
 
 def array(value: Any, dtype: Any = None) -> ndarray:
+    if isinstance(value, np.ndarray) and value.ndim:
+        standin_cuda.note("in", value.shape)
     made = np.array(value if isinstance(value, np.ndarray) else _nested(value), dtype=dtype)
     if made.dtype == object:
         raise ValueError(f"Unsupported dtype {made.dtype}")
@@ -291,20 +323,11 @@ class _Linalg(types.ModuleType):
         self.fails = linalg
 
 
-class _Device:
-    def __init__(self, number: int) -> None:
-        assert number == 0
-
-    def use(self) -> None:
-        pass
-
-
 def modules() -> dict[str, types.ModuleType]:
     """The stand-in under the names that CuPy's modules are imported by, for `sys.modules`."""
-    runtime = types.SimpleNamespace(getDeviceCount=lambda: 1)
-    cuda = types.SimpleNamespace(runtime=runtime, Device=_Device)
+    standin_cuda.begin()
     linalg, cupyx = _Linalg("cupy.linalg"), types.ModuleType("cupyx")
-    cupyx.__dict__.update(seterr=linalg.seterr)
+    cupyx.__dict__.update(seterr=linalg.seterr, empty_pinned=standin_cuda.empty_pinned)
     cupy = _made(
         "cupy",
         np,
@@ -314,7 +337,8 @@ def modules() -> dict[str, types.ModuleType]:
         where=where,
         shape=shape,
         ogrid=_Ogrid(),
-        cuda=cuda,
+        cuda=standin_cuda.module(),
+        get_default_memory_pool=lambda: standin_cuda.pool,
         linalg=linalg,
         fft=_made("cupy.fft", np.fft),
         random=None,
@@ -326,3 +350,18 @@ def modules() -> dict[str, types.ModuleType]:
         "cupyx.scipy": types.ModuleType("cupyx.scipy"),
         special.__name__: special,
     }
+
+
+@contextmanager
+def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Inside it `cuda` is the stand-in."""
+    for name, module in modules().items():
+        monkeypatch.setitem(sys.modules, name, module)
+    _forget()
+    yield
+    _forget()
+
+
+def _forget() -> None:
+    cuda.backend_on.cache_clear()
+    backends._module.cache_clear()

@@ -13,10 +13,9 @@ import pytest
 
 import gradcli
 from gradcli.diagnostics import GradcliError
-from gradcli.engine import backends
 from gradcli.engine.backends import ieee
-from gradcli.engine.rules import Language, Value, array_language
-from gradcli.engine.run import Run, Settings
+from gradcli.engine.rules import Value, array_language
+from gradcli.engine.run import Run
 from gradcli.engine.tape import primal
 from gradcli.engine.values import List
 from gradcli.ops.op import Op
@@ -28,6 +27,7 @@ from ..ops.test_structural import CASES, IDS
 from ..ops.test_tangents import CALLS, Call, directions, subsets
 from ..ops.test_tangents import IDS as CALL_IDS
 from . import standin
+from .device_session import DeviceSession, to_device
 
 SAMPLES = sorted((Path(__file__).parents[2] / "samples").rglob("*.tg"))
 
@@ -35,47 +35,11 @@ SAMPLES = sorted((Path(__file__).parents[2] / "samples").rglob("*.tg"))
 @pytest.fixture(autouse=True)
 def device(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """`cuda` is the stand-in."""
-    for name, module in standin.modules().items():
-        monkeypatch.setitem(sys.modules, name, module)
-    _forget()
-    with ieee():
+    with standin.installed(monkeypatch), ieee():
         yield
-    _forget()
-
-
-def _forget() -> None:
-    backends._on_gpu.cache_clear()
-    backends._module.cache_clear()
 
 
 # ---- the table -------------------------------------------------------------------------------------------------------
-
-
-def to_device(value: Any) -> Any:
-    """A constant of a test as a program on the device would have it."""
-    if isinstance(value, np.ndarray):
-        return standin.asarray(value)
-    if isinstance(value, list | tuple):
-        return type(value)(to_device(v) for v in value)
-    return {k: to_device(v) for k, v in value.items()} if isinstance(value, dict) else value
-
-
-class DeviceLanguage(Language):
-    """The language of rules, whose constants are on the device."""
-
-    __slots__ = ()
-
-    def call(self, name: str, arguments: tuple[Any, ...], options: dict[str, Any] | None = None) -> Value:
-        return super().call(name, to_device(arguments), to_device(options or {}))
-
-
-class DeviceSession(Session):
-    def __init__(self, *values: Any) -> None:
-        super().__init__()
-        self.run = Run(Settings(device="cuda"), {})
-        self.m = DeviceLanguage(self.run, self.m.site)
-        self.leaves = [self.run.trace.leaf(to_device(v)) for v in values]
-        self.operands = [Value(leaf, self.m) for leaf in self.leaves]
 
 
 def results(session: Session, function: Callable[..., Any]) -> list[Any]:
@@ -272,7 +236,7 @@ def test_without_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_device_that_is_not_there() -> None:
-    with pytest.raises(GradcliError, match="no device `cuda:7`: there are 1"):
+    with pytest.raises(GradcliError, match="no device `cuda:7`: there are 2"):
         gradcli.load(source="x = 1.0").with_options(device="cuda:7").run()
 
 

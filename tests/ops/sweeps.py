@@ -27,6 +27,10 @@ class Session:
         self.leaves = [self.run.trace.leaf(v) for v in values]
         self.operands = [Value(leaf, self.m) for leaf in self.leaves]
 
+    def constant(self, value: Any) -> Value:
+        """A value that nothing is differentiated by."""
+        return Value(value, self.m)
+
     def dual(self, value: Any, tangent: Any, level: int = 1) -> Value:
         """A value with a tangent at a forward level."""
         self.run.level = max(self.run.level, level)

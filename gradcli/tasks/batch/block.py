@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ from ...diagnostics import Diagnostic
 from ...engine.backends import backend_for
 from ...engine.declarations import declarations
 from ...engine.derived import named_outputs
+from ...engine.devices import CPU, Sizes
 from ...engine.evaluator import declared_names
 from ...engine.row_runs import Answered, Failed, RowRuns
 from ...lang import program
@@ -23,10 +24,6 @@ from .answers import Named, ask
 from .collecting import Collected, fields_of
 from .plan import Field, Plan
 
-CACHED = 2**17  # numbers of the inputs in a tile: what is computed of them then stays in the cache, or nearly
-TILE = 2**12  # tiles are multiples of this many rows
-MOST_TILES = 4
-TRACE_BYTES = 2**28  # what the trace of a tile may take
 PROBED = 2**10  # rows that are run to learn what all will be like
 
 
@@ -76,6 +73,7 @@ class Computer:
         self.compiled = prepare(node, plan.options)
         self.backend = backend_for(plan.options.device)
         self.needed = [name for name in declared_names(node, needed=True) if name in plan.columns]
+        self.shared: Mapping[str, Any] | None = None
 
     def work(self, task: Range | BadPart) -> Outcome:
         """Reads and computes a block."""
@@ -84,6 +82,10 @@ class Computer:
 
     def compute(self, block: Block) -> Outcome:
         """The answers for all rows of a block. Raises GradcliError for a limit of the whole job."""
+        with self.backend.active():
+            return self._compute(block)
+
+    def _compute(self, block: Block) -> Outcome:
         collected = Collected(self.plan.fields, block.size, self.backend)
         rejects: dict[int, tuple[Diagnostic, ...]] = {
             row: (Diagnostic("E605", reason),) for row, reason in block.rejected.items()
@@ -105,9 +107,9 @@ class Computer:
                 runs, tiles = runs + row_runs.runs, tiles + 1
         return self._outcome(block, collected, rejects, runs, tiles)
 
-    def probe(self, block: Block) -> tuple[tuple[Field, ...], int]:
-        """The columns that the first rows of a block give, and how many rows should run at once: what a plan has to know.
-        No columns where no row succeeds."""
+    def probe(self, block: Block, sizes: Sizes = CPU) -> tuple[tuple[Field, ...], int]:
+        """The columns that the first rows of a block give, and how many rows should run at once on a device of these sizes:
+        what a plan has to know. No columns where no row succeeds."""
         answers: list[tuple[int, Named]] = []
         records, width = 0, 1
         for rows, inputs in self._parts(block, {}):
@@ -121,10 +123,7 @@ class Computer:
                 if len(answers) > known:
                     break
         fields = fields_of(named for _, named in sorted(answers, key=lambda pair: pair[0]))
-        if self.backend.name != "cpu":
-            return fields, max(TILE, 2**22 // max(1, records))
-        cached = TILE * min(MOST_TILES, max(1, CACHED // width // TILE))
-        return fields, max(64, min(cached, TRACE_BYTES // (8 * max(1, records))))
+        return fields, sizes.tile(width, records, self.plan.options.max_memory)
 
     def expected(self) -> tuple[Field, ...]:
         """The columns that rows would have, if there were any: those of values that nobody gave, or else what names tell."""
@@ -141,8 +140,15 @@ class Computer:
 
     def _row_runs(self, tile: dict[str, Any]) -> RowRuns:
         plan = self.plan
-        columns = {name: self.backend.xp.asarray(value) for name, value in tile.items()}
-        return RowRuns(self.compiled, plan.options.settings, plan.shared, columns, partial(ask, self.node, plan.options))
+        columns = {name: self.backend.to_device(value) for name, value in tile.items()}
+        return RowRuns(self.compiled, plan.options.settings, self._shared(), columns, partial(ask, self.node, plan.options))
+
+    def _shared(self) -> Mapping[str, Any]:
+        """What all rows have, once on the device for all tiles."""
+        if self.shared is None:
+            to_device = self.backend.to_device
+            self.shared = {k: to_device(v) if isinstance(v, np.ndarray) else v for k, v in self.plan.shared.items()}
+        return self.shared
 
     def _parts(self, block: Block, rejects: dict[int, tuple[Diagnostic, ...]]) -> Iterator[tuple[Any, dict[str, Any]]]:
         """The rows that lack the same values, and have arrays of the same shapes: their numbers (a slice for all of them) and

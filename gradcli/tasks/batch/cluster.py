@@ -10,9 +10,12 @@ import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
+from zlib import crc32
 
 from ...diagnostics import Diagnostic, GradcliError
+from ...engine.devices import several
 from ...rows.blocks import BadPart, Range
 from ..programs import parse_program
 from .block import Computer, Outcome
@@ -70,6 +73,22 @@ _own = threading.local()  # of each thread of a worker: the plan that it worked 
 def _compute(plan: Plan, task: Range | BadPart) -> Outcome:
     """What a worker does."""
     if getattr(_own, "plan", None) is not plan:
-        _own.plan, _own.computer = plan, Computer(plan, parse_program(plan.source, plan.shared, plan.imports))
+        options = plan.options.with_changes(device=_own_device(plan.options.device))
+        node = parse_program(plan.source, plan.shared, plan.imports)
+        _own.plan, _own.computer = plan, Computer(replace(plan, options=options), node)
     computer: Computer = _own.computer
     return computer.work(task)
+
+
+def _own_device(device: str) -> str:
+    """The device of this worker: of several that it sees, they are dealt by the workers' names, which are numbers here."""
+    there = several(device)
+    name = _name() if len(there) > 1 else 0
+    return there[(name if isinstance(name, int) else crc32(str(name).encode())) % len(there)]
+
+
+def _name() -> int | str:
+    from distributed import get_worker
+
+    name: int | str = get_worker().name
+    return name

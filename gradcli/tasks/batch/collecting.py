@@ -55,21 +55,24 @@ class Collected:
                 return Diagnostic("E607", wrong)
         if good is not None:
             index = (np.arange(self.size)[index] if type(index) is slice else index)[good]
-        for name, array in self.arrays.items():
-            value = named.get(name)
+        values = [self._array(named.get(name), group) for name in self.arrays]
+        for (name, array), value in zip(self.arrays.items(), self.backend.all_to_host(values), strict=True):
             if value is None:
                 self.absent.setdefault(name, np.zeros(self.size, bool))[index] = True
                 array[..., index] = np.nan if array.dtype.kind in "fc" else None if array.dtype == object else 0
-                continue
-            if type(value) is Lanes:
-                assert group is not None
-                value = self.backend.to_host(spread(self.backend.xp, value, group).array)
+            elif type(named[name]) is Lanes:
                 array[..., index] = value if good is None else value[..., good]
             else:
-                value = self.backend.to_host(value)
                 array[..., index] = value[..., None] if shape_of(value) else value
         self.done[index] = True
         return None
+
+    def _array(self, value: Any, group: Group | None) -> Any:
+        """The rows of lanes; any other value as it is."""
+        if type(value) is not Lanes:
+            return value
+        assert group is not None
+        return spread(self.backend.xp, value, group).array
 
     def with_nan(self) -> dict[int, str]:
         """The rows with a nan that isn't a missing value, and the first column that has one."""

@@ -13,6 +13,7 @@ from typing import Any
 
 from ... import __version__
 from ...diagnostics import Diagnostic, GradcliError, did_you_mean
+from ...engine.devices import is_gpu, sizes_for
 from ...lang import program
 from ...lang.imports import imported_texts
 from ...rows.blocks import BadPart, Range
@@ -21,9 +22,10 @@ from .block import Computer, Outcome, read_range
 from .journal import fingerprint
 from .output import Output, unwritable
 from .plan import Field, Plan, bound_columns
+from .processes import can_fork, in_processes
 from .request import STDOUT, Request, output_format, verify_apart
 from .summary import Summary
-from .workers import in_threads
+from .workers import dealt, in_threads
 
 
 class StoppedError(GradcliError):
@@ -53,7 +55,11 @@ class Job:
         self.plan = Plan(
             node.source, request.options, imported_texts(node), request.shared, columns, request.keep, request.nan, request.reduce
         )
-        self.summary = Summary(request.out, device=request.options.device, threads=request.threads)
+        self.sizes = sizes_for(request.options.device)
+        self.block_rows = request.block_rows or self.sizes.block
+        # A scheduler's workers have devices of their own, which needn't be here.
+        self.devices = [] if request.scheduler else dealt(request.options.device, request.threads)
+        self.summary = Summary(request.out, device=request.options.device, threads=len(self.devices) or 1)
         self.told: list[Diagnostic] = []  # of the first rows without an answer, where no file takes them
 
     def run(self, progress: Progress) -> Summary:
@@ -73,7 +79,7 @@ class Job:
                     self.summary.seconds = time.monotonic() - began
                     progress(self.summary, self.source.rows)
                 if not self.plan.fields:
-                    self._learn(Computer(self.plan, self.node).expected(), 1)
+                    self._learn(Computer(self._on("cpu"), self.node).expected(), 1)
             output.finish(self.plan)
             self.summary.complete = True
         except BrokenPipeError:
@@ -92,7 +98,7 @@ class Job:
     def _fingerprint(self) -> dict[str, str]:
         """What the output depends on; what it doesn't, like a limit of memory, may differ in a run that goes on."""
         request, plan = self.request, self.plan
-        options = {**asdict(plan.options), "max_memory": None, "out_format": self.format, "block_rows": request.block_rows}
+        options = {**asdict(plan.options), "max_memory": None, "out_format": self.format, "block_rows": self.block_rows}
         chosen = {"renamed": request.renamed, "keep": plan.keep, "nan": plan.nan, "reduce": plan.reduce, "shared": plan.shared}
         facts: dict[str, Mapping[str, Any]] = {
             "gradcli": {"version": __version__},
@@ -120,10 +126,10 @@ class Job:
         request, finished = self.request, output.finished
         numeric = list(self.plan.columns.values())
         if request.data != STDIN or request.out == STDOUT:
-            yield from self.source.ranges(request.block_rows, len(finished), numeric, self.plan.keep)
+            yield from self.source.ranges(self.block_rows, len(finished), numeric, self.plan.keep)
             return
         count = 0
-        for count, range in enumerate(self.source.ranges(request.block_rows, 0, numeric, self.plan.keep), 1):
+        for count, range in enumerate(self.source.ranges(self.block_rows, 0, numeric, self.plan.keep), 1):
             digest = hashlib.blake2b(pickle.dumps(range), digest_size=8).hexdigest()
             if count > len(finished):
                 output.digests.append(digest)
@@ -134,15 +140,16 @@ class Job:
             raise output.refuse("are of another job: standard input has fewer rows than it had")
 
     def _probed(self, ranges: Iterator[Range | BadPart]) -> Iterator[Range | BadPart]:
-        """The same ranges, of which enough have been looked at to know what a row gives."""
+        """The same ranges, of which enough have been looked at to know what a row gives. That is the same on every device,
+        and whoever gives the work away may have no GPU."""
         seen: list[Range | BadPart] = []
-        computer = Computer(self.plan, self.node)
+        computer = Computer(self._on("cpu"), self.node)
         for range in ranges:
             seen.append(range)
             block = read_range(self.plan, range)
             if isinstance(block, Outcome):
                 continue
-            fields, tile = computer.probe(block)
+            fields, tile = computer.probe(block, self.sizes)
             self._learn(fields, tile)
             if fields:
                 break
@@ -156,9 +163,13 @@ class Job:
             with client_for(request.workers, request.scheduler) as client:
                 yield from on_cluster(ranges, self.plan, client)
             return
-        makers = [partial(self._worker, device) for device in [request.options.device] * request.threads]
-        yield from in_threads(ranges, makers)
+        if can_fork() and not is_gpu(request.options.device):
+            yield from in_processes(ranges, self._worker(request.options.device), len(self.devices))
+        else:
+            yield from in_threads(ranges, [partial(self._worker, device) for device in self.devices])
 
     def _worker(self, device: str) -> Callable[[Range | BadPart], Outcome]:
-        plan = replace(self.plan, options=self.plan.options.with_changes(device=device))
-        return Computer(plan, self.node).work
+        return Computer(self._on(device), self.node).work
+
+    def _on(self, device: str) -> Plan:
+        return replace(self.plan, options=self.plan.options.with_changes(device=device))

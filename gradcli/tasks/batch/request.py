@@ -11,7 +11,6 @@ from ...diagnostics import Diagnostic, GradcliError
 from ...rows.sources import ENDINGS, STDIN, format_of
 from ..evaluation import Options
 
-BLOCK_ROWS = 2**16
 STDOUT = "-"
 
 
@@ -21,7 +20,7 @@ class Request:
 
     out       the output's path, or "-" for standard output; `out_format` is for that
     threads   how many blocks are computed at once, here; or by so many local `workers`, or the cluster of a `scheduler`
-    block_rows  rows that are read, computed and written together
+    block_rows  rows that are read, computed and written together; None for both: what suits the device
     """
 
     data: str
@@ -36,10 +35,10 @@ class Request:
     reduce: str = ""
     fails: bool = False
     resume: bool = False
-    threads: int = 1
+    threads: int | None = None
     workers: int | None = None
     scheduler: str | None = None
-    block_rows: int = BLOCK_ROWS
+    block_rows: int | None = None
 
 
 def output_format(request: Request) -> str:

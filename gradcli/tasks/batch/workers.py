@@ -11,6 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
+from ...engine.devices import is_gpu, several
+
+STREAMS = 2  # threads for each GPU: while one computes, the other copies
+
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
@@ -18,6 +22,15 @@ Result = TypeVar("Result")
 def cores() -> int:
     """The cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def dealt(device: str, threads: int | None = None) -> list[str]:
+    """The device of each thread that computes. By default there is one thread for each core, or two for each GPU. Raises
+    GradcliError where a device isn't there (E501), and for what is no name of one (E001)."""
+    if not is_gpu(device):
+        return [device] * (threads or cores())
+    there = several(device)
+    return [there[k % len(there)] for k in range(threads or STREAMS * len(there))]
 
 
 def in_threads(tasks: Iterable[Task], makers: Sequence[Callable[[], Callable[[Task], Result]]]) -> Iterator[Result]:

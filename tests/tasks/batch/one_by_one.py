@@ -24,7 +24,7 @@ def together(node: program.Program, columns: Mapping[str, Any], options: Options
     """The rows as one block."""
     block = Block(0, len(next(iter(columns.values()))), columns={name: np.asarray(v) for name, v in columns.items()})
     made = Plan(node.source, options, columns={name: name for name in columns}, **plan)
-    fields, tile = Computer(made, node).probe(block)
+    fields, tile = Computer(replace(made, options=options.with_changes(device="cpu")), node).probe(block)
     return Computer(replace(made, fields=fields, tile=tile), node).compute(block)
 
 

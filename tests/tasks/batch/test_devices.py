@@ -1,0 +1,272 @@
+"""Batches on GPUs, on the stand-in for them: the same answers, one copy to the device for what a tile is given and one back
+for what it gives, and with two devices the same bytes as with one."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradcli.cli import run
+from gradcli.diagnostics import GradcliError
+from gradcli.engine.backends import backend_for
+from gradcli.engine.devices import CPU, GPU, several
+from gradcli.tasks.batch import cluster
+from gradcli.tasks.batch.workers import dealt
+from gradcli.tasks.programs import parse_program, read_source
+from tests.engine import standin, standin_cuda
+from tests.tasks.batch.one_by_one import OPTIONS, parsed, together
+from tests.tasks.batch.test_rows import PROGRAMS, SAMPLES, X, columns_for
+
+ON_GPU = OPTIONS.with_changes(device="cuda")
+
+
+@pytest.fixture(autouse=True)
+def device(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with standin.installed(monkeypatch):
+        yield
+
+
+# ---- the same answers ------------------------------------------------------------------------------------------------
+
+
+def verify_same(node: Any, columns: dict[str, Any], **options: Any) -> None:
+    here = together(node, columns, OPTIONS.with_changes(**options))
+    there = together(node, columns, ON_GPU.with_changes(**options))
+    assert [column.name for column in there.columns] == [column.name for column in here.columns]
+    for a, b in zip(here.columns, there.columns, strict=True):
+        assert type(b.values) is np.ndarray
+        np.testing.assert_array_equal(b.mask, a.mask)
+        if a.values.dtype == object:
+            assert list(b.values) == list(a.values)
+        else:
+            assert b.values.dtype == a.values.dtype
+            np.testing.assert_allclose(b.values, a.values, rtol=1e-9, atol=1e-300, err_msg=a.name)
+    assert [(r.row, r.diagnostics[0].message) for r in there.rejects] == [(r.row, r.diagnostics[0].message) for r in here.rejects]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_programs(name: str, dtype: str) -> None:
+    text = PROGRAMS[name].replace("; ", "\n")
+    columns = {"n": [1, 2, -3, 10**9, 0]} if "const n" in text else {"x": X}
+    verify_same(parsed(text), columns, max_steps=500, dtype=dtype)
+
+
+@pytest.mark.parametrize("path", SAMPLES[::4], ids=lambda path: path.stem)
+def test_samples(path: Path) -> None:
+    node = parse_program(read_source(str(path)))
+    verify_same(node, columns_for(node) or {"nothing": np.zeros(2)}, ignore_extra=True, max_steps=2_000)
+
+
+# ---- what is copied --------------------------------------------------------------------------------------------------
+
+ROWS = 3000
+STRAIGHT = "var x\nvar v\nconst w\ny = sum(tanh(v * x) * w)\nz = sin(x) * v\noutput y, z"
+BRANCHING = "var x\ni = 0\ny = x * 2\nif x > 0 { y = log(x) } else { while y < -0.5 and i < 9 { y = y / 2; i += 1 } }\noutput y"
+FAILING = "var x\na = [1.0, 2.0]\nexpect x < 1.9\ny = a[int64(x > 0) * 2 - int64(x > 0.001)] * x\noutput y"
+
+
+def data(rows: int = ROWS) -> dict[str, Any]:
+    random = np.random.default_rng(0)
+    return {"x": random.uniform(-2, 2, rows), "v": random.normal(size=(rows, 4))}
+
+
+def copied() -> Counter[str]:
+    return Counter(copy.kind for copy in standin_cuda.copies)
+
+
+def test_a_tile_comes_and_goes_once() -> None:
+    """Two columns and a value that all rows share go in; an answer comes out for each output and each gradient."""
+    node = parsed(STRAIGHT)
+    columns, shared = data(), {"w": np.array([0.5, 1.0, -1.0, 2.0])}
+    outcome = together(node, columns, ON_GPU, shared=shared)
+    assert outcome.tiles == 1
+    assert len(outcome.columns) == 6
+    assert copied() == {"in": 3, "out": 6, "one": 4}  # and whether each of the four gradients is finite
+    assert sorted(copy.shape for copy in standin_cuda.copies if copy.kind == "in") == [(4,), (4, ROWS), (ROWS,)]
+
+
+def test_rows_part_on_the_device() -> None:
+    """The host asks for a few numbers by which to go on, and which rows took which branch, a bit for each."""
+    outcome = together(parsed(BRANCHING), {"x": data()["x"]}, ON_GPU)
+    assert (outcome.tiles, outcome.runs) == (1, 1)
+    found = copied()
+    assert found["in"] == 1
+    assert 0 < found["one"] < 100
+    out = [copy.shape for copy in standin_cuda.copies if copy.kind == "out"]
+    assert [shape for shape in out if shape != (ROWS // 8,)] == [(ROWS,), (ROWS,)]
+
+
+def test_copies_are_on_the_stream_of_the_thread() -> None:
+    together(parsed(BRANCHING), {"x": data()["x"]}, ON_GPU)
+    (stream,) = {copy.stream for copy in standin_cuda.copies}
+    assert stream.non_blocking
+
+
+# ---- several devices -------------------------------------------------------------------------------------------------
+
+
+def batch(folder: Path, *arguments: str) -> int:
+    code = run(["batch", "-e", STRAIGHT, "--rows", str(folder / "rows.npz"), "--set", f"w=@{folder / 'w.npy'}", "-q", *arguments])
+    assert isinstance(code, int)
+    return code
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    np.savez(tmp_path / "rows.npz", **data(), key=np.arange(ROWS))
+    np.save(tmp_path / "w.npy", [0.5, 1.0, -1.0, 2.0])
+    return tmp_path
+
+
+def test_two_devices_give_the_bytes_of_one(folder: Path) -> None:
+    outputs = []
+    for device in ("cuda", "cuda:1", "cuda:all"):
+        standin_cuda.copies.clear()
+        out = folder / f"{device.replace(':', '-')}.csv"
+        assert batch(folder, "-o", str(out), "--device", device, "--block-rows", "100", "--keep", "key") == 0
+        outputs.append(out.read_bytes())
+        used = {(copy.thread, copy.device, copy.stream) for copy in standin_cuda.copies}
+        assert len({thread for thread, _, _ in used}) == len({stream for _, _, stream in used}) == len(used)
+        assert {number for _, number, _ in used} == {"cuda": {0}, "cuda:1": {1}, "cuda:all": {0, 1}}[device]
+        assert copied() == {"in": 2 * ROWS // 100 + len(used), "out": 6 * ROWS // 100, "one": 4 * ROWS // 100}
+    assert outputs[0] == outputs[1] == outputs[2]
+    assert outputs[0].count(b"\n") == ROWS + 1
+
+
+def test_a_sum_over_all_rows(folder: Path) -> None:
+    totals = []
+    for device in ("cpu", "cuda", "cuda:all"):
+        out = folder / f"{device.replace(':', '-')}.npz"
+        assert batch(folder, "-o", str(out), "--device", device, "--block-rows", "500", "--reduce", "sum") == 0
+        totals.append(dict(np.load(out)))
+    for name, total in totals[0].items():
+        np.testing.assert_array_equal(totals[1][name], totals[2][name])
+        np.testing.assert_allclose(totals[1][name], total, rtol=1e-12)
+
+
+def test_rows_that_fail_on_two_devices(folder: Path) -> None:
+    rejects = []
+    for device in ("cpu", "cuda:all"):
+        out = folder / f"{device.replace(':', '-')}.csv"
+        rows = str(folder / "rows.npz")
+        wanted = ["--rows", rows, "-o", str(out), "--device", device, "--block-rows", "200", "-q"]
+        assert run(["batch", "-e", FAILING, *wanted]) == 6
+        rejects.append((out.with_name(out.name + ".rejects.jsonl").read_bytes(), out.read_bytes().count(b"\n")))
+    assert rejects[0] == rejects[1]
+    assert b"is out of range" in rejects[0][0]
+    assert b"expect" in rejects[0][0]
+
+
+def test_who_computes_where() -> None:
+    assert several("cuda:all") == ("cuda:0", "cuda:1")
+    assert several("cuda") == ("cuda",)
+    assert dealt("cuda:all") == ["cuda:0", "cuda:1", "cuda:0", "cuda:1"]
+    assert dealt("cuda:1") == ["cuda:1", "cuda:1"]
+    assert dealt("cuda:all", 3) == ["cuda:0", "cuda:1", "cuda:0"]
+    assert dealt("cpu", 3) == ["cpu"] * 3
+
+
+def test_a_backend_is_the_device_of_the_thread_that_asks() -> None:
+    first, second = backend_for("cuda:0"), backend_for("cuda:1")
+    assert standin_cuda.device() == 1
+    with first.active():
+        assert standin_cuda.device() == 0
+        with second.active():
+            assert standin_cuda.device() == 1
+        here = first.xp.asarray(np.ones(2))
+    assert standin_cuda.device() == 1
+    with second.active(), pytest.raises(TypeError, match="another device"):
+        here + 1
+
+
+def test_workers_of_a_cluster_share_the_devices_that_they_see(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for name in (0, 1, 2, "tcp://10.0.0.1:4000"):
+        monkeypatch.setattr(cluster, "_name", lambda name=name: name)
+        found.append(cluster._own_device("cuda:all"))
+        assert cluster._own_device("cuda:1") == "cuda:1"
+    assert found[:3] == ["cuda:0", "cuda:1", "cuda:0"]
+    assert found[3] in several("cuda:all")
+
+
+# ---- memory ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_memory_of_each_device_is_limited(folder: Path) -> None:
+    assert batch(folder, "-o", str(folder / "out.csv"), "--device", "cuda:all", "--max-memory", "64M", "--block-rows", "300") == 0
+    assert standin_cuda.pool.limits == [2**26, 2**26]
+
+
+def test_rows_that_are_too_many_for_the_memory_run_in_parts() -> None:
+    """In a program, or in its gradients only; a row that is too much by itself ends the job."""
+    for program in ("var x\ny = sum(ones(4) * x)\noutput y", "var x\nvar w = ones(4)\ny = x * sum(w)\noutput y"):
+        node, columns = parsed(program), {"x": data()["x"]}
+        whole = together(node, columns, ON_GPU)
+        standin_cuda.pool.limits[0] = 8 * ROWS * 4 // 2
+        parts = together(node, columns, ON_GPU)
+        standin_cuda.pool.limits[0] = 0
+        for a, b in zip(whole.columns, parts.columns, strict=True):
+            np.testing.assert_array_equal(a.values, b.values)
+        assert (whole.runs, parts.runs) == (1, 3)
+    standin_cuda.pool.limits[0] = 30_000
+    with pytest.raises(GradcliError) as caught:
+        together(parsed("var x\ny = sum(ones(5000) * x)\noutput y"), {"x": data()["x"]}, ON_GPU)
+    assert caught.value.diagnostics[0].code == "E405"
+
+
+def test_a_limit_from_outside_comes_back() -> None:
+    standin_cuda.pool.limits[0] = 2**20
+    backend = backend_for("cuda")
+    for size in (2**21, 2**22, None):
+        backend.limit_memory(size)
+        assert standin_cuda.pool.limits == [size or 2**20, 0]
+    assert backend.free_memory() == 2**20
+
+
+def test_sizes() -> None:
+    """A GPU takes many more rows at once, fewer where rows are wide, the trace is long, or memory is short."""
+    assert CPU.tile(1, 10) == 2**14
+    assert GPU.tile(1, 10) == GPU.block == 2**20
+    assert GPU.tile(100, 10) == 2**12 * 20
+    assert GPU.tile(1, 10_000) == 2**29 // 80_000
+    assert GPU.tile(1, 1000, memory=2**27) == 2**24 // 8000
+    assert GPU.tile(1, 10**9) == 64
+
+
+# ---- without one -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "message"),
+    [
+        ("cuda:2", "E501", "no device `cuda:2`: there are 2"),
+        ("cuda:x", "E001", "unknown device `cuda:x`"),
+        ("gpu", "E001", "unknown device `gpu`"),
+    ],
+)
+def test_a_device_that_is_not_there(folder: Path, name: str, code: str, message: str) -> None:
+    with pytest.raises(GradcliError, match=message) as caught:
+        several(name)
+    assert caught.value.diagnostics[0].code == code
+    assert batch(folder, "-o", str(folder / "out.csv"), "--device", name) == caught.value.diagnostics[0].exit_code
+    assert {path.name for path in folder.iterdir()} == {"rows.npz", "w.npy"}
+
+
+@pytest.mark.parametrize("name", ["cuda", "cuda:all"])
+def test_without_cupy(tmp_path: Path, name: str) -> None:
+    hidden = "import sys; sys.modules['cupy'] = None; from gradcli.cli import main; sys.exit(main())"
+    (tmp_path / "rows.csv").write_text("x\n1\n2\n")
+    arguments = ["-e", "x**2", "--rows", str(tmp_path / "rows.csv"), "-o", str(tmp_path / "out.csv"), "--device", name]
+    done = subprocess.run([sys.executable, "-c", hidden, "batch", *arguments], capture_output=True, text=True)
+    assert (done.stdout, done.returncode) == ("", 5)
+    assert f"no device `{name}`: CuPy isn't installed" in done.stderr
+    assert "pip install 'gradcli[gpu]'" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.csv"]
