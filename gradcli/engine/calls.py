@@ -14,7 +14,8 @@ from ..ops.op import BindingError, Op
 from . import builtins, indexing, modules, tapes
 from .apply import apply
 from .choices import deciding
-from .compiler import Closure, Compiler
+from .compiler import Closure, Compiler, own_cells
+from .fusion import body_on_rows
 from .inlining import known_functions
 from .liveness import Liveness
 from .own_functions import with_rule
@@ -44,7 +45,7 @@ def compile_function(c: Compiler, node: program.Function) -> Closure:
     code = _compile_code(c, node)
     if node.rule is not None or node.opaque:
         c.rules = True
-        code.body = with_rule(code, None if node.rule is None else _compile_code(c, node.rule))
+        code.body = code.on_rows = with_rule(code, None if node.rule is None else _compile_code(c, node.rule))
     return compile_maker(c, node, code)
 
 
@@ -74,13 +75,15 @@ def _compile_code(c: Compiler, node: program.Function) -> Code:
     facts = {"declared": set(), "parameters": parameters, "functions": functions, "liveness": Liveness(node.body)}
     with c.within(path=path, in_module=False, in_function=True, **facts):
         body = compile_body(c, node.body)
-    return code_of(node, body)
+        code = code_of(node, body)
+        code.on_rows = body_on_rows(c, node.body, body)
+    return code
 
 
 def code_of(node: program.Function, body: Closure, members: dict[str, program.Slot] | None = None) -> Code:
     """What all values of a function, or of a module with `members`, share; `body` is its body, compiled."""
     code = Code()
-    code.name, code.node, code.body, code.members = node.name, node, body, members
+    code.name, code.node, code.body, code.on_rows, code.members = node.name, node, body, body, members
     code.parameters = [(p.slot.name, p.slot.index + FRAME_HEAD, p.slot.cell) for p in node.parameters]
     code.captured = [own.index + FRAME_HEAD for _, own in node.captures]
     code.self_slot = node.self_slot.index + FRAME_HEAD if node.self_slot else 0
@@ -89,29 +92,6 @@ def code_of(node: program.Function, body: Closure, members: dict[str, program.Sl
     inside = node.body if node.rule is None else (*node.body, node.rule)
     code.shared = [k + FRAME_HEAD for k in own_cells(inside, node.parameters) if k + FRAME_HEAD not in own]
     return code
-
-
-def own_cells(body: Any, parameters: tuple[program.FunctionParameter, ...] = ()) -> set[int]:
-    """The slots of a frame that hold cells, as the nodes of its body mention them (inner functions have their own frames)."""
-    found = {p.slot.index for p in parameters if p.slot.cell}
-    pending: list[Any] = list(body)
-    while pending:
-        node = pending.pop()
-        if isinstance(node, program.Slot):
-            if node.cell:
-                found.add(node.index)
-        elif isinstance(node, program.Import):
-            pending.append(node.slot)  # the imported program has a frame of its own
-        elif isinstance(node, program.ModuleLiteral):
-            pending.append(node.function)  # the members are slots of its frame
-        elif isinstance(node, program.Function):
-            found.update(outer.index for outer, _ in node.captures)
-            pending.extend(p.default for p in node.parameters)
-        elif isinstance(node, program.Node | program.Argument):
-            pending.extend(getattr(node, name) for name in node.FIELDS if name != "span")
-        elif isinstance(node, tuple) and not isinstance(node, Span):
-            pending.extend(node)
-    return found
 
 
 def call_function(
@@ -138,7 +118,7 @@ def call_function(
     calls = trace.calls
     trace.enter((site, code.name, calls))
     try:
-        return code.body(frame)
+        return (code.body if run.group is None else code.on_rows)(frame)
     except GradcliError as error:
         call = CallSite(code.name or "fn", site.span)
         error.diagnostics[:] = [replace(d, calls=(*d.calls, call)) for d in error.diagnostics]

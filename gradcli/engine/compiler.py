@@ -77,3 +77,26 @@ def own_nodes(nodes: Any) -> Iterator[Any]:
             pending.extend(getattr(item, name) for name in item.FIELDS if name != "span")
         elif isinstance(item, tuple) and not isinstance(item, Span):
             pending.extend(item)
+
+
+def own_cells(body: Any, parameters: tuple[program.FunctionParameter, ...] = ()) -> set[int]:
+    """The slots of a frame that hold cells, as the nodes of its body mention them (inner functions have their own frames)."""
+    found = {p.slot.index for p in parameters if p.slot.cell}
+    pending: list[Any] = list(body)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, program.Slot):
+            if node.cell:
+                found.add(node.index)
+        elif isinstance(node, program.Import):
+            pending.append(node.slot)  # the imported program has a frame of its own
+        elif isinstance(node, program.ModuleLiteral):
+            pending.append(node.function)  # the members are slots of its frame
+        elif isinstance(node, program.Function):
+            found.update(outer.index for outer, _ in node.captures)
+            pending.extend(p.default for p in node.parameters)
+        elif isinstance(node, program.Node | program.Argument):
+            pending.extend(getattr(node, name) for name in node.FIELDS if name != "span")
+        elif isinstance(node, tuple) and not isinstance(node, Span):
+            pending.extend(node)
+    return found

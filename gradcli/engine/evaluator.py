@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
@@ -12,8 +11,7 @@ from ..diagnostics import GradcliError
 from ..lang import program
 from ..recursion import recursion
 from .backends import ieee
-from .calls import own_cells
-from .compiler import Compiler
+from .compiler import Compiler, own_cells
 from .declarations import declarations
 from .inlining import known_functions
 from .run import MAX_DEPTH, Run, Settings
@@ -59,15 +57,13 @@ def compile_program(
     return Compiled(node, block, c.asks, c.rules)
 
 
-@contextmanager
-def deep_stack() -> Iterator[None]:
+def deep_stack() -> AbstractContextManager[None]:
     """Room for `MAX_DEPTH` calls of a program inside each other, of some thirty Python frames each, and for deep expressions.
 
     Python's own functions don't use the C stack when they call each other, so the limit may be high; but C code that
     recurses relies on it, so it is restored.
     """
-    with recursion(50 * MAX_DEPTH):
-        yield
+    return recursion(50 * MAX_DEPTH)
 
 
 def execute(compiled: Compiled, run: Run) -> list[Any]:

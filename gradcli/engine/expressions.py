@@ -20,7 +20,7 @@ from .compiler import Closure, Compiler
 from .divergence import MERGE, choose
 from .equality import compares_whole, same
 from .formulas import scalar_function
-from .fusion import fuse, fuse_condition, fuse_list, plan, plan_list
+from .fusion import condition_on_rows, fuse, fuse_list, plan, plan_list
 from .keeping import KeepingTrace
 from .lanes import Lanes, narrow
 from .overwriting import MAKES_NEW, WRITES_OVER
@@ -231,13 +231,18 @@ _NUMBERS = frozenset((float, int, bool))
 def compile_condition(c: Compiler, node: program.Expression) -> Closure:
     """A condition: one bool, or lanes of them where it differs between rows. An array of more elements is an error that names
     `any` and `all`."""
-    value, span = fuse_condition(c, node, compile_value(c, node)), node.span
+    value, span = compile_value(c, node), node.span
+    of_rows = condition_on_rows(c, node, value)
 
     def condition(frame: list[Any]) -> Any:
         v = value(frame)
         return v if v is True or v is False else truth(frame[0], v, span)
 
-    return condition
+    def comparison(frame: list[Any]) -> Any:
+        v = value(frame) if frame[0].group is None else of_rows(frame)  # type: ignore[misc]
+        return v if v is True or v is False else truth(frame[0], v, span)
+
+    return condition if of_rows is None else comparison
 
 
 def truth(run: Any, value: Any, span: Any) -> Any:

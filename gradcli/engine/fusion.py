@@ -14,7 +14,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from ..diagnostics import Span
 from ..lang import program
 from .boxes import Dual, primal
 from .compiler import Closure, Compiler
@@ -66,12 +65,12 @@ def plan_list(c: Compiler, node: program.Call) -> list[Plan] | None:
     return None
 
 
-def fuse_body(c: Compiler, body: tuple[program.Statement, ...], span: Span, cold: Closure) -> Closure:
-    """The closure of a function's body, which is one operation on rows where all that it computes can be."""
-    if c.slow or c.counts or not isinstance(body[-1], program.Return):
+def body_on_rows(c: Compiler, body: tuple[program.Statement, ...], cold: Closure) -> Closure:
+    """The closure of a function's body for rows: one operation where all that it computes can be, else `cold`."""
+    if c.slow or c.counts or not body or not isinstance(body[-1], program.Return):
         return cold
-    functions = c.functions
-    hot: Closure | None = None
+    functions, span = c.functions, body[-1].span
+    closure: Closure | None = None
 
     def look() -> Closure:
         with suppress(NotPlainError):
@@ -81,45 +80,38 @@ def fuse_body(c: Compiler, body: tuple[program.Statement, ...], span: Span, cold
             leaves = [Leaf("cell" if slot.cell else "slot", slot.index + FRAME_HEAD) for slot in slots]
             if leaves:
                 refs = tuple([("leaf", k) for k in range(len(leaves))])
-                return _on_rows(FusedRows(Plan([Operation(Site(op, span), refs)], leaves)), leaves, cold)
+                return _on_rows(Plan([Operation(Site(op, span), refs)], leaves), cold)
         return cold
 
     def call(frame: list[Any]) -> Any:
-        nonlocal hot
-        if frame[0].group is None:
-            return cold(frame)
-        if (closure := hot) is None:  # as it stays in programs without rows
-            closure = hot = look()
-        return closure(frame)
+        nonlocal closure
+        if (found := closure) is None:  # as it stays in programs without rows
+            found = closure = look()
+        return found(frame)
 
     return call
 
 
-def fuse_condition(c: Compiler, node: program.Expression, cold: Closure) -> Closure:
-    """The closure of a condition: a comparison of plain expressions is one operation on rows. Nothing of it is recorded, as no
-    gradient passes through a comparison."""
+def condition_on_rows(c: Compiler, node: program.Expression, cold: Closure) -> Closure | None:
+    """The closure of a comparison of plain expressions for rows, as one operation; None for any other condition. Nothing of it
+    is recorded, as no gradient passes through a comparison."""
     if c.slow or c.counts or not isinstance(node, program.Apply) or node.op.name not in COMPARISONS:
-        return cold
+        return None
     found = Plan([], [])
     with suppress(NotPlainError):
         refs = [collect(operand, found, None, c.functions, None, 1) for operand in node.operands if operand is not None]
-        if not found.ops or not found.leaves:
-            return cold
-        found.ops.append(Operation(Site(node.op, node.span), tuple(refs)))
-        return _on_rows(FusedRows(found), found.leaves, cold)
-    return cold
+        if found.ops and found.leaves:
+            found.ops.append(Operation(Site(node.op, node.span), tuple(refs)))
+            return _on_rows(found, cold)
+    return None
 
 
-def _on_rows(rows: FusedRows, leaves: list[Leaf], cold: Closure) -> Closure:
-    """The closure of one operation on rows where it can be, else `cold`."""
+def _on_rows(found: Plan, cold: Closure) -> Closure:
+    rows, leaves = FusedRows(found), found.leaves
 
     def call(frame: list[Any]) -> Any:
-        if frame[0].group is not None:
-            values = [leaf.of(frame) for leaf in leaves]
-            y = rows.evaluate(frame[0], values)
-            if y is not MISS:
-                return y
-        return cold(frame)
+        y = rows.evaluate(frame[0], [leaf.of(frame) for leaf in leaves])
+        return cold(frame) if y is MISS else y
 
     return call
 

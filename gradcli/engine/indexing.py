@@ -44,6 +44,10 @@ def _compile_item(c: Compiler, item: program.IndexItem) -> Closure:
     if isinstance(item, program.Slice):
         span = item.span
         parts = (item.start, item.stop, item.step)
+        written = [_written(b) for b in parts]
+        if None not in written:
+            fixed = slice(*[w[0] for w in written if w is not None])
+            return lambda frame: fixed
         bounds = [None if b is None else deciding(c, compile_value(c, b), span) for b in parts]
         return lambda frame: slice(*[None if b is None else _bound(frame[0], b(frame), span) for b in bounds])
     span = item.span
@@ -54,6 +58,18 @@ def _compile_item(c: Compiler, item: program.IndexItem) -> Closure:
         return i if type(i) is int else _index(frame[0], i, span)
 
     return index
+
+
+def _written(bound: program.Expression | None) -> tuple[int | None] | None:
+    """The bound of a slice that is written as an int, or isn't there; None for any other."""
+    if bound is None:
+        return (None,)
+    if isinstance(bound, program.Constant) and type(bound.value) is int:
+        return (bound.value,)
+    if isinstance(bound, program.Apply) and bound.op.name == "neg":
+        inner = _written(bound.operands[0])
+        return None if inner is None or inner[0] is None else (-inner[0],)
+    return None
 
 
 def _bound(run: Run, value: Any, span: Span) -> Any:

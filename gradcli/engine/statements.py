@@ -18,7 +18,6 @@ from .changes import note, take_back
 from .compiler import Closure, Compiler
 from .divergence import MERGE, Split, alive_after, divide
 from .expressions import compile_condition, compile_expression, compile_value
-from .fusion import fuse_body
 from .paths import compile_assigned, compile_result
 from .tape import Site
 from .values import BREAK, CONTINUE, FRAME_HEAD, RESULT, RETURN, Variable, describe, read, show
@@ -32,7 +31,7 @@ Setter: TypeAlias = Callable[[list[Any], Any], None]
 def compile_body(c: Compiler, body: tuple[program.Statement, ...]) -> Closure:
     """A function's body: `frame -> the value it returns`, none if it doesn't."""
     if len(body) == 1 and isinstance(body[0], program.Return) and body[0].value is not None and not (c.counts or c.keeps_all):
-        return fuse_body(c, body, body[0].span, compile_result(c, body[0].value))
+        return compile_result(c, body[0].value)
     run = compile_block(c, body)
 
     def call(frame: list[Any]) -> Any:
@@ -41,7 +40,7 @@ def compile_body(c: Compiler, body: tuple[program.Statement, ...]) -> Closure:
             return completion.returned(frame)
         return None if completion is None else frame[RESULT]
 
-    return fuse_body(c, body, body[-1].span, call) if body else call
+    return call
 
 
 def compile_block(c: Compiler, body: tuple[program.Statement, ...]) -> Statement:

@@ -166,7 +166,7 @@ class Transform:
 class Code:
     """A function's compiled code: what all its values share. `members` are a module's: the names of its body."""
 
-    __slots__ = ("body", "captured", "members", "name", "node", "parameters", "self_slot", "shared", "template")
+    __slots__ = ("body", "captured", "members", "name", "node", "on_rows", "parameters", "self_slot", "shared", "template")
 
     name: str
     node: program.Function
@@ -176,6 +176,7 @@ class Code:
     self_slot: int  # where the function finds itself; 0 for nowhere
     template: list[Any]
     body: Callable[[list[Any]], Any]
+    on_rows: Callable[[list[Any]], Any]  # the body where rows run together
     members: dict[str, program.Slot] | None
 
 

@@ -92,6 +92,22 @@ PROGRAMS = {
     "no float": "fn f(x) { i = int64(x * 9); return sum(i * i + 2 * i - x * i) }\noutput vmap(f)(X)",
     "loop": "fn f(x) {\n  s = x[0]; k = 0\n  while s**2 + k * 0.01 < 3 { s = s * 1.1 + 0.1 * sin(s) - x[1]**2 * 0.01; k += 1 }\n"
             "  return s + k\n}\noutput vmap(value_and_grad(f))(X)",
+    "a call of several statements": "fn g(a, b) { c = a * b; d = c + exp(-a**2); return d * c }\n"
+                                    "fn f(x) { s = x[0]; for k in range(3) { s = s * 0.5 + g(s, x[1]) }; return s }\n"
+                                    "output vmap(value_and_grad(f))(X)",
+    "a whole body": "var w = 2.0\nfn g(x, y) { s = exp(x) * y; t = s * w; return s / (1 + t**2) + relu(x) * erf(y) }\n"
+                    "fn f(x) = g(x[0], x[1]) + sum(g(x, 0.5))\n"
+                    "output vmap(value_and_grad(f))(X), grad(sum(vmap(g)(X[:, 0], X[:, 1])), w)",
+    "comparisons": "fn f(x) {\n  a = x[0]; n = 0; if a * x[1] > x[2]**2 { a = a + x[1] }\n"
+                   "  while abs(a * a - 2) > 1e-3 * abs(x[3]) { a = a / 2 + 1 / a; n += 1 }\n  return a * x[3] + n\n}\n"
+                   "output vmap(value_and_grad(f))(X)",
+    "parts": "fn f(x) = sum(x[1:]**2 * x[:-1] + x[1:] / 3) + sum((x[::2] - x[1::2])**2 * x[-1]) + x[0] * x[0] + x[1:][0] * 2\n"
+             "output vmap(value_and_grad(f))(X), vmap(hessian(f))(X)",
+    "matrices": "fn f(x) { m = outer(x, x + 1); return sum(m[1:, 0] * m[0, :-1] + m[1:, 0]**2) + sum(m[0] * m[0]) }\n"
+                "output vmap(value_and_grad(f))(X)",
+    "asked twice": "fn f(x) {\n  tape t (persistent = true) { t.watch(x); y = sum(x**2 * 3.0 + sin(x)) }\n"
+                   "  g = t.gradient(y, x); g[0] = 100.0; h = t.gradient(y, x); h[1] += 5.0\n"
+                   "  return [g, h, t.gradient(y, x)]\n}\noutput vmap(f)(X)",
     "mixed shapes": "fn f(x) { m = outer(x, x); return sum(m * x + 2 * m - x**2 * x[0]) }\noutput vmap(value_and_grad(f))(X)",
 }  # fmt: skip
 
