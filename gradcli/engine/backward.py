@@ -45,7 +45,7 @@ def backward(run: Run, site: Site, operands: list[Any], options: dict[str, Any])
         _fail_unattached(run, path, span)
     _verify_not_consumed(run, path, span)
     variables = [v for number, v in attached.items() if number in path.marked]
-    if create:
+    if create or path.trace.keeps_constants:  # closed forms are read through gradients, too
         filled = recorded(run, lambda: _filled(run, site, variables, gradients(run, seeds, variables, True, path)))
         path.trace.switched += 1  # what is filled outlives a function that a transform calls: its numbers mustn't come again
     elif path.trace.level:  # its records hold values of the levels below

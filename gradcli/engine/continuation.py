@@ -14,7 +14,9 @@ from ..diagnostics import GradcliError
 from ..ops import OPS
 from ..ops.formula import Formula
 from .apply import elementwise, structural
+from .backends import shape_of
 from .formulas import forward_formula
+from .lanes import Lanes, deepest, with_rows
 from .run import Run
 from .tape import Site
 
@@ -34,6 +36,8 @@ def continued(run: Run, site: Site, operands: list[Any], options: Mapping[str, A
     if op.name in _REFUSED or (op.name == "cast" and options["dtype"] != "float64"):
         raise NotAnalyticError(site)
     form = _FORMS.get(op.name)
+    if (form is not None or op.elementwise) and Lanes in map(type, operands):
+        return _on_rows(run, site, operands, options)
     if form is not None:
         return run.backend.settle(form(xp, *operands, **options))
     if not op.elementwise:
@@ -44,6 +48,17 @@ def continued(run: Run, site: Site, operands: list[Any], options: Mapping[str, A
         return elementwise(run, site, operands)
     except (GradcliError, TypeError):
         raise NotAnalyticError(site) from None
+
+
+def _on_rows(run: Run, site: Site, operands: list[Any], options: Mapping[str, Any]) -> Lanes:
+    """The same of many rows at once, where it goes element by element."""
+    group = deepest(operands)
+    if group is None or not site.op.elementwise:
+        raise NotAnalyticError(site)
+    arrays = [with_rows(v, group) for v in operands]
+    y, xp = continued(run, site, arrays, options), run.backend.xp
+    shape = xp.broadcast_shapes(*(shape_of(v) for v in arrays))
+    return Lanes(xp.ascontiguousarray(xp.broadcast_to(y, shape)), group)
 
 
 def _formula(run: Run, site: Site, formula: Formula, operands: list[Any]) -> Any:

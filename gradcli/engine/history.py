@@ -26,6 +26,7 @@ from .values import List
 from .windows import inputs_of
 
 MAX_CONDITIONS = 20_000  # that a trace keeps; each holds the history of what it was decided by
+FEW_ROWS = 64  # of `vmap`, whose operations are kept for each row
 COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 _CUTS = ("detach", "stop_gradient")
 MAX_SWEEPS, SWEEPS_A_PLACE = 40, 2
@@ -41,10 +42,11 @@ class ValueTrace(KeepingTrace):
     sweeps   the derivatives that the program asked for: targets, and what by; some of each place
     """
 
-    __slots__ = ("_told", "sweeps", "updated", "work")
+    __slots__ = ("_told", "rows_one_by_one", "sweeps", "updated", "work")
 
-    def __init__(self) -> None:
+    def __init__(self, rows_one_by_one: int = FEW_ROWS) -> None:
         super().__init__()
+        self.rows_one_by_one = rows_one_by_one
         self.segments = []
         self.updated: set[int] = set()
         self.work = 0.0
@@ -161,6 +163,11 @@ class History:
                 self.complex = site
             self.steps.append(Step(number, site, operands, {} if site.narrow else b, refs, body, segment))
         self.moving = moving
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether some of the steps are of many rows at once."""
+        return any(type(v) is Lanes for step in self.steps for v in step.operands)
 
     def values(
         self,
@@ -283,6 +290,8 @@ def rounding(seed: int) -> Callable[[Any], Any]:
     def disturb(value: Any) -> Any:
         if type(value) is list:
             return [disturb(part) for part in value]
+        if type(value) is Lanes:
+            return Lanes(disturb(value.array), value.group)
         kind = getattr(
             getattr(value, "dtype", None), "kind", "f" if type(value) is float else "c" if type(value) is complex else ""
         )

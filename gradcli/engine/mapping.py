@@ -42,7 +42,7 @@ def call_mapped(run: Run, transform: Transform, arguments: list[Any], keywords: 
     keywords = {name: with_arrays(run, site, value) for name, value in keywords.items()}
     pairs = [*zip(arguments, axes, strict=True), *((value, 0) for value in keywords.values())]
     group = _group(run, transform, pairs, site)
-    if run.trace.row_by_row and group.size:
+    if 0 < group.size <= run.trace.rows_one_by_one:
         value = _row_by_row(run, transform, group.size, pairs, list(keywords), site)
         if value is not None:
             return value
@@ -76,7 +76,7 @@ def call_mapped(run: Run, transform: Transform, arguments: list[Any], keywords: 
 def _row_by_row(
     run: Run, transform: Transform, n: int, pairs: list[tuple[Any, int | None]], keywords: list[str], site: Site
 ) -> Any:
-    """The same by a call for each row, on a trace that is read as formulas, which have no rows. None where that isn't the
+    """The same by a call for each row, on a trace that is read one operation on numbers after another. None where that isn't the
     same: what is drawn or updated would be for each row, and an error should say whose it is."""
     divisions = len(run.changes)
     run.changes.append({})

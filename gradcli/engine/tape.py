@@ -204,8 +204,9 @@ class Trace:
     `level` is that of its values (`boxes.py`), 0 for the main trace, and `below` the trace of a lower one. `segment` is
     the current one, or None while no window records. `watched` holds the numbers of all leaves, `variables` those of
     trainable variables, which windows watch by themselves. `keeps_all` tells the second keeping policy (`KeepingTrace`)
-    from the normal one, and `keeps_constants` whether even operations on nothing but constants are recorded; `row_by_row`
-    that `vmap` calls its function for each row; `room` is how many bytes it may still spend on values that no rule reads.
+    from the normal one, and `keeps_constants` whether even operations on nothing but constants are recorded; `room` is
+    how many bytes it may still spend on values that no rule reads, and `rows_one_by_one` up to how many rows `vmap` calls its
+    function for each.
     """
 
     __slots__ = (
@@ -214,7 +215,7 @@ class Trace:
     )  # fmt: skip
     keeps_all = False
     keeps_constants = False
-    row_by_row = False
+    rows_one_by_one = 0
     room = 0
 
     def __init__(self, level: int = 0, below: Trace | None = None) -> None:

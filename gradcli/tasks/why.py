@@ -226,7 +226,7 @@ class _Why:
             found = blame_gradient(self.run, self.ancestry, walked, number)
             status = "nan" if size != size else "inf"
             return Verdict(number, status) if found is None else self._rewritten(number, status, *found)
-        if size != 0:
+        if size != 0 or 0 in shape_of(g):
             return Verdict(number, "connected")
         if place is not None and number not in walked.onward and number in self.ancestry.first_use:
             where = self.ancestry.first_use[number]

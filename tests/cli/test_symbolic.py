@@ -81,6 +81,7 @@ def test_several_files_and_errors(gradcli: Run, tmp_path: Path) -> None:
         ("symbolic -e 'var x: float[n]; output sum(x)'", 2, "E004"),
         ("symbolic -e 'while true { }' --timeout 0.5", 4, "E40"),
         ("symbolic -e 'x' --timeout 0", 2, "E001"),
+        ("symbolic -e 'zeta(x + 1)' --to numpy --no-simplify", 3, "the derivative of `zeta`"),
         ("symbolic -e 'gamma(x)' --to rust --no-simplify", 3, "rust lacks the function `gamma`"),
     ],
 )

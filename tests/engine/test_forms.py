@@ -103,6 +103,7 @@ FORMS = [
     ("var x = 2.0; y = grad(sin(x) * x, x)", "x*cos(x) + sin(x)"),
     ("fn f(x) = x**3 * sin(x)\nvar x = 2.0; y = grad(grad(f))(x)", "-x**3*sin(x) + 6*x**2*cos(x) + 6*x*sin(x)"),
     ("var x = 2.0; y = jvp(exp(2 * x), x, 1.0)", "2*exp(2*x)"),
+    ("var x = 2.0; attach_grad(x); record { t = x**3 }; backward(t); y = x.grad", "3*x**2"),
     # rows
     ("fn f(a) = a**2 + sin(a)\nvar x = [1.0, 2.0]; y = vmap(f)(x)", "[x[0]**2 + sin(x[0]), x[1]**2 + sin(x[1])]"),
     ("fn f(a, b) = a * sum(b)\nvar x = [1.0, 2.0]; var w = [[1.0, 2.0], [3.0, 4.0]]; y = vmap(f, in_axes = [none, 1])(x[0], w)",
@@ -149,6 +150,12 @@ DERIVATIVES = [
 def test_derivatives(text: str, derivatives: dict[tuple[str, ...], Any]) -> None:
     order = max(map(len, derivatives))
     assert written(read(f"{text}\noutput y", order), "text").derivatives["y"] == derivatives
+
+
+def test_strings_are_no_forms() -> None:
+    found = read('var x = 2.0\noutput y = [x**2, {k: "x"}, none]')
+    assert written(found, "text").values["y"] == ["x**2", {"k": '"x"'}, None]
+    assert '[x**2, {k: "x"}, none]' in written(found, "pretty").values["y"] or '"x"' in written(found, "pretty").values["y"]
 
 
 def test_of_and_wrt() -> None:

@@ -82,6 +82,12 @@ def test_elements_of_lists_and_arrays_are_weighed_so_that_errors_do_not_cancel()
     assert verdicts(found) == AGREED
 
 
+def test_what_sympy_has_no_number_for_is_skipped() -> None:
+    found = run("var x = 1.3; y = zeta(x + 1)", methods=("differences", "sympy"), order=2)
+    assert verdicts(found) == verdicts(found, order=2) == {"differences": "agree", "sympy": "skipped"}
+    assert finding(found, "sympy").reason == "SymPy can't work its derivative out"
+
+
 def test_ten_thousand_variables() -> None:
     found = run("var x = sin(arange(10000.0)); y = sum(exp(-x**2) * x) + norm(x)")
     assert verdicts(found) == AGREED
@@ -225,6 +231,42 @@ def test_beside_a_kink_all_is_well() -> None:
 def test_inconclusive_may_fail() -> None:
     found = run("var x = 0.0; y = abs(x)", lenient=False)
     assert found.exit_code == 1
+
+
+# ---- many rows at once ---------------------------------------------------------------------------------------------------
+
+ROWS = "var x = 1.01 + arange({n}.0) / 20\ny = sum(vmap(f)(x))"
+
+
+@pytest.mark.parametrize("n", [3, 100])
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize(
+    "f",
+    [
+        "fn f(a) { s = a; while s < 4.0 { s = s * (1 + a) }; return s }",
+        "fn f(a) = sin(a) * norm([a, a**2])",
+        "fn f(a) { if a > 1.2 { return a**2 }; return 2 * a + uniform([2])[0] }",  # drawn for all rows at once
+    ],
+)
+def test_rows_that_do_what_they_want(f: str, n: int, order: int) -> None:
+    found = run(f"{f}\n{ROWS.format(n=n)}", order=order)
+    assert "disagree" not in {finding.verdict for finding in found.findings}
+    assert verdicts(found)["differences"] == verdicts(found)["forward"] == "agree"
+
+
+@pytest.mark.parametrize("n", [10, 100])
+def test_a_wrong_rule_in_rows_is_blamed(n: int) -> None:
+    found = run(f"{WRONG}fn f(a) = square(a) + 1\n{ROWS.format(n=n)}")
+    assert set(verdicts(found).values()) == {"disagree"}
+    assert [(b.operation, b.span.line, b.factor) for b in found.blamed] == [("square", 2, pytest.approx(1.5))]
+
+
+@pytest.mark.parametrize("more", ["", " + 0.0 * uniform([2])[0]"])
+@pytest.mark.parametrize("n", [10, 100])
+def test_kinks_of_rows(more: str, n: int) -> None:
+    found = run(f"fn f(a) = abs(a){more}\nvar x = arange({n}.0) / 20\ny = sum(vmap(f)(x))")
+    assert "disagree" not in verdicts(found).values()
+    assert {kink.operation for kink in found.kinks} == {"abs"}
 
 
 # ---- the path --------------------------------------------------------------------------------------------------------

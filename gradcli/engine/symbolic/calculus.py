@@ -13,6 +13,7 @@ from .exact import binary
 
 GUARD = 20  # digits more, where numbers are rounded
 _SUMS = (sympy.polygamma, sympy.zeta, sympy.harmonic)
+_UNKNOWN = (sympy.Subs, sympy.Derivative)  # derivatives that SymPy only has a name for: `evalf` never ends on some
 _STEPS = (sympy.floor, sympy.ceiling, sympy.sign, sympy.Heaviside, Detached)  # flat wherever they have a derivative
 
 
@@ -92,8 +93,10 @@ def each(function: Callable[..., Any], form: Any, *others: Any) -> Any:
 
 def evaluate(form: Any, point: Mapping[Any, Any], digits: int = 50) -> Any:
     """A scalar form at a point, to so many digits: a SymPy number, or a truth. Floats of the point count as the very floats
-    that they are. nan where the form has no value there."""
+    that they are. nan where the form has no value there, or none that SymPy can work out."""
     form = attached(form)
+    if not is_known(form):
+        return sympy.nan
     used = {symbol: binary(point[symbol]) for symbol in form.free_symbols}
     # Of sums SymPy would add up as many terms as a fraction has in its denominator; and a power of an integer with a fraction
     # in its exponent it takes apart into powers of primes that fill the memory.
@@ -104,6 +107,11 @@ def evaluate(form: Any, point: Mapping[Any, Any], digits: int = 50) -> Any:
         return found.evalf(digits) if isinstance(found, sympy.Expr) else found
     except (ValueError, TypeError, ZeroDivisionError, OverflowError, ArithmeticError):
         return sympy.nan
+
+
+def is_known(form: Any) -> bool:
+    """Whether SymPy knows all the functions in a form, so that it can be evaluated."""
+    return not form.has(*_UNKNOWN)
 
 
 def _is_long(x: Any) -> bool:

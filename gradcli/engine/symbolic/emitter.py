@@ -162,6 +162,12 @@ class Emitter:
     def _zeta(self, form: Any) -> tuple[str, int]:
         return self._call("zeta" if len(form.args) == 1 else "zeta2", form.args), ATOM
 
+    def _derivative(self, form: Any) -> tuple[str, int]:
+        raise UnwritableError(f"the derivative of `{type(form.expr).__name__}`")
+
+    def _subs(self, form: Any) -> tuple[str, int]:
+        return self._write(form.expr)
+
     # ---- choices -----------------------------------------------------------------------------------------------------
 
     def _choice(self, pieces: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -27,14 +28,19 @@ def latex(form: Any) -> Any:
 
 
 def nested(form: Any, write: Any) -> Any:
-    """Each scalar form written, in lists where there was an array."""
+    """Each scalar form written, in lists where there was an array; strings in quotes, so that they aren't taken for forms."""
     if isinstance(form, np.ndarray):
         return [nested(item, write) for item in form]
     if isinstance(form, list):
         return [nested(item, write) for item in form]
     if isinstance(form, dict):
         return {key: nested(item, write) for key, item in form.items()}
-    return write(form) if isinstance(form, sympy.Basic) else form
+    return write(form) if isinstance(form, sympy.Basic) else quoted(form) if isinstance(form, str) else form
+
+
+def quoted(text: str) -> str:
+    """A string as it is written in a program."""
+    return json.dumps(text, ensure_ascii=False)
 
 
 def _whole(form: Any) -> Any:
@@ -46,7 +52,11 @@ def _whole(form: Any) -> Any:
         return [_whole(item) for item in form]
     if isinstance(form, dict):
         return {sympy.Symbol(key): _whole(item) for key, item in form.items()}
-    return form if isinstance(form, sympy.Basic) else sympy.Symbol(str(form))
+    return (
+        form
+        if isinstance(form, sympy.Basic)
+        else sympy.Symbol(quoted(form) if isinstance(form, str) else "none" if form is None else str(form))
+    )
 
 
 def _renamed(form: Any) -> Any:

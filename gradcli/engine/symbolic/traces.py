@@ -28,7 +28,7 @@ class FormTrace(KeepingTrace):
 
     __slots__ = ("dependent", "names", "outcomes", "results", "roots", "script", "states_of", "weights")
     keeps_constants = True
-    row_by_row = True
+    rows_one_by_one = MAX_RECORDS
 
     def __init__(self, script: Sequence[bool] = (), names: Collection[str] = ()) -> None:
         self.script, self.names = script, names

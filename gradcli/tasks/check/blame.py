@@ -233,6 +233,8 @@ def _differ(ours: float, theirs: float, error: float) -> bool:
 
 def _test_call(history: History, step: Step) -> Doubt | None:
     """The rule of a function against its body, along the path that the body took."""
+    if any(type(v) is Lanes for v in step.operands):
+        return None
     run, body = history.run, step.body or []
     parts: list[Traced] = [(part.primal, part.number, step.segment.holder(part.number)) for part in body if type(part) is Held]
     at = (step.number - step.segment.first) * STRIDE

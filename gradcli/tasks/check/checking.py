@@ -20,7 +20,7 @@ from .blame import asked_for, blame, wrong_steps
 from .domains import random_points
 from .kinks import kinks
 from .path import Conditions
-from .point import Case, Direction, Point, Program, quiet
+from .point import MANY_ROWS, Case, Direction, Point, Program, quiet
 from .results import AGREE, DISAGREE, INCONCLUSIVE, RULES, SKIPPED, Check, CheckOptions, Finding
 from .second import SecondJudge
 from .verdicts import Judge
@@ -230,6 +230,8 @@ def _is_held(case: Case) -> bool:
 
 def _explain(case: Case, judges: list[Judge], rows: list[dict[str, Finding]], found: Check) -> None:
     """Finds out what methods disagree about: a wrong rule, a rule that is none on purpose, a kink."""
+    if case.history.has_rows and case.point.rows_one_by_one < MANY_ROWS:
+        case.point.take_rows_apart()
     own = case.history.own_rules
     proven = own and all(row["differences"].verdict == AGREE for row in rows if "differences" in row) and not judges[0].on_trace
     if proven and all("differences" in row for row in rows):

@@ -26,8 +26,6 @@ class SkippedError(Exception):
 
 def slope(case: Case, direction: Direction) -> float:
     """The derivative along a direction, rounded to a float. Raises SkippedError where there is no closed form."""
-    from ...engine.symbolic.calculus import evaluate
-
     slopes = _gradient(case, direction.variable)
     vector = direction.vector
     pairs = zip(slopes.flat, vector.flat, strict=True) if shape_of(vector) else [(slopes, vector)]
@@ -35,14 +33,13 @@ def slope(case: Case, direction: Direction) -> float:
     point = _forms(case.point)[0].point
     for form, v in pairs:
         if v:
-            g = complex(evaluate(form, point, DIGITS))
-            total += (g.conjugate() * v).real
+            total += (_number(form, point).conjugate() * v).real
     return total
 
 
 def second(case: Case, first: Direction, lasts: Sequence[Direction]) -> float:
     """The second derivative along a direction, and then along all of some."""
-    from ...engine.symbolic.calculus import derivative, evaluate
+    from ...engine.symbolic.calculus import derivative
 
     forms = _forms(case.point)[0]
     slopes = _gradient(case, first.variable)
@@ -55,10 +52,17 @@ def second(case: Case, first: Direction, lasts: Sequence[Direction]) -> float:
     columns = [pair for direction in lasts for pair in _moved(forms.symbols[direction.variable], direction.vector)]
     if len(rows) * len(columns) > MANY_SECONDS:
         raise SkippedError(f"{len(rows) * len(columns)} second derivatives of a closed form are too many")
-    terms = (
-        float(evaluate(derivative(slope, symbol), forms.point, DIGITS)) * v * w for slope, v in rows for symbol, w in columns
-    )
+    terms = (_number(derivative(slope, symbol), forms.point).real * v * w for slope, v in rows for symbol, w in columns)
     return sum(terms, 0.0)
+
+
+def _number(form: Any, point: Any) -> complex:
+    """A form at a point. Raises SkippedError where SymPy has no number for it, as for the derivatives of `zeta`."""
+    from ...engine.symbolic.calculus import evaluate, is_known
+
+    if not is_known(form):
+        raise SkippedError("SymPy can't work its derivative out")
+    return complex(evaluate(form, point, DIGITS))
 
 
 def _moved(forms: Any, vector: Any) -> list[tuple[Any, float]]:

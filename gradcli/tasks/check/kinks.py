@@ -14,6 +14,7 @@ from typing import Any
 from ...diagnostics import GradcliError
 from ...engine.backends import CPU, is_inexact, shape_of
 from ...engine.history import Step, compute
+from ...engine.lanes import Lanes, deepest, with_rows
 from ...engine.values import show
 from .differences import Estimate, one_sided
 from .path import Conditions
@@ -34,12 +35,12 @@ def kinks(judge: Judge, conditions: Conditions) -> list[Kink]:
     for step in case.history.steps:
         if step.body is not None or step.number not in before or step.number not in after:
             continue
-        operands = here[step.number]
+        downward, upward, operands = (_arrays(step, found[step.number]) for found in (before, after, here))
         tangents = [
             (b - a) / (2 * h) if is_inexact(o) and type(o) is not list else None
-            for a, b, o in zip(before[step.number], after[step.number], operands, strict=True)
+            for a, b, o in zip(downward, upward, operands, strict=True)
         ]
-        if step.site.span not in found and _jumps(case.point.kept[0], step, operands, tangents, h):
+        if operands and step.site.span not in found and _jumps(case.point.kept[0], step, operands, tangents, h):
             found[step.site.span] = step, _shown(operands)
     for step, margin, slope in conditions.margins(direction, case.history.comparisons):
         if _is_even(margin, slope):
@@ -50,6 +51,14 @@ def kinks(judge: Judge, conditions: Conditions) -> list[Kink]:
              left, right)
         for step, operand in found.values()
     ]  # fmt: skip
+
+
+def _arrays(step: Step, operands: list[Any]) -> list[Any]:
+    """The operands of a step, of many rows at once as arrays: none where it doesn't go element by element."""
+    if Lanes not in map(type, operands):
+        return operands
+    group = deepest(operands)
+    return [with_rows(v, group) for v in operands] if group is not None and step.site.op.elementwise else []
 
 
 def _settled(slope: Estimate) -> float:
@@ -77,6 +86,8 @@ def _jumps(run: Any, step: Step, operands: list[Any], tangents: list[Any], h: fl
             )
         except GradcliError:
             return True  # the edge of a domain
+        if y is None:
+            return False
         if not (CPU.xp.isfinite(up).all() and CPU.xp.isfinite(down).all()):
             return bool(CPU.xp.isfinite(y).all())
         bend = abs(up - 2 * y + down) / delta
@@ -89,8 +100,11 @@ def _jumps(run: Any, step: Step, operands: list[Any], tangents: list[Any], h: fl
 
 
 def _flat(value: Any) -> Any:
+    """All numbers of a result; None where it is of many rows at once."""
     xp = CPU.xp
     parts = value if type(value) is list else [value]
+    if Lanes in map(type, parts):
+        return None
     return xp.concatenate([xp.ravel(xp.asarray(part, dtype="complex128")).view("float64") for part in parts])
 
 

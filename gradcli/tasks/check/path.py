@@ -13,6 +13,7 @@ from ...engine.boxes import primal
 from ...engine.continuation import NotAnalyticError
 from ...engine.derivatives import number_of
 from ...engine.history import COMPARISONS, Exactly, History, Step, ValueTrace, compute
+from ...engine.lanes import Lanes
 from ...engine.tape import STRIDE, Traced
 from ...engine.values import read
 from ...engine.windows import inputs_of
@@ -35,6 +36,8 @@ class Conditions:
         self.numbers = {name: n for name, s in self.answer.sources.items() if (n := number_of(s)) is not None}
         self.decided: list[tuple[Span, bool, list[Step]]] = []  # where, how, and by which comparisons
         for value, span in trace.conditions:
+            if type(value[0]) is Lanes:
+                continue  # each of many rows decides for itself
             if count(shape_of(value[0])) == 1 and (comparisons := list(_comparisons(value))):  # no error that was expected
                 self.decided.append((span, bool(value[0]), comparisons))
 
@@ -62,7 +65,7 @@ class Conditions:
     def margins(self, direction: Direction, more: Sequence[Step] = ()) -> Iterator[tuple[Step, Any, Any]]:
         """Each comparison, also those of `more`, with the difference of what it compares, and how that changes along a
         direction."""
-        comparisons = [*self.comparisons, *more]
+        comparisons = [*self.comparisons, *(step for step in more if Lanes not in map(type, step.operands))]
         if not comparisons or direction.variable not in self.numbers:
             return
         history = self._history(comparisons) if more else self.history
@@ -194,6 +197,8 @@ def _comparisons(value: Traced) -> Iterator[Step]:
         inputs = inputs_of(in0, in1)
         if site.op.name in COMPARISONS:
             operands = a if type(a) is tuple else (a, b)
+            if Lanes in map(type, operands):
+                continue
             yield Step(number, site, operands, {}, tuple(zip(site.operands, inputs, strict=True)), None, segment)
         elif getattr(getattr(y, "dtype", None), "kind", "b" if type(y) is bool else "") == "b":
             pending += [(n, segment.holder(n)) for n in inputs]

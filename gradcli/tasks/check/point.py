@@ -14,7 +14,7 @@ from ...engine.boxes import level_of, lowered, primal
 from ...engine.derivatives import gradients, number_of
 from ...engine.derived import asks_for_nothing
 from ...engine.evaluator import Compiled, compile_program, deep_stack, execute, release
-from ...engine.history import History, ValueTrace
+from ...engine.history import FEW_ROWS, History, ValueTrace
 from ...engine.levels import perturb
 from ...engine.modules import named_variables
 from ...engine.run import Run
@@ -30,6 +30,7 @@ DIRECTIONS = 2
 TINY_SHARE = 1e-3  # of the largest element
 FIRST_STEPS = 1000  # statements
 LONG = 1000  # operations
+MANY_ROWS = 100_000
 
 
 @contextmanager
@@ -79,6 +80,7 @@ class Point:
         self.frame = execute(program.compiled, self.run)
         self.answer = program.answer(self.run, self.frame)
         self.eps = 2.0**-52 if program.options.dtype == "float64" else 2.0**-23
+        self.rows_one_by_one = FEW_ROWS
         self.forms: Any = None  # closed forms, or why there are none
         self._sweeps: list[tuple[list[Traced], set[int]]] = []
         self.cases = [Case(self, name) for name in self.answer.targets]
@@ -93,7 +95,7 @@ class Point:
 
     def _keeping_run(self, options: Options) -> tuple[Run, ValueTrace]:
         run = Run(options.settings, self.inputs, keeps_all=True)
-        trace = run.trace = ValueTrace()
+        trace = run.trace = ValueTrace(self.rows_one_by_one)
         run.bodies = 1  # functions with a rule of their own keep what their bodies gave
         return run, trace
 
@@ -108,6 +110,13 @@ class Point:
         with suppress(GradcliError):
             execute(compile_program(options.settings, self.program.node, keeps_all=True), run)
         return run, trace.sweeps.copy()
+
+    def take_rows_apart(self) -> None:
+        """Keeps from now on what `vmap` does for each of its rows, where kinks and wrong rules can be seen."""
+        self.rows_one_by_one = MANY_ROWS
+        for known, names in ((self, ("kept",)), *((case, ("history",)) for case in self.cases)):
+            for name in names:
+                known.__dict__.pop(name, None)
 
     @property
     def is_long(self) -> bool:
