@@ -173,7 +173,8 @@ def _run(job: Job, request: Request, terminal: Terminal, timeout: float | None, 
         return max((error.exit_code for error in errors), default=0)
 
     try:
-        with limits.limited(timeout, request.options.max_memory, fail), shown(not terminal.quiet) as progress:
+        grace = 15.0 if request.workers or request.scheduler else 0.5  # other processes have to be ended
+        with limits.limited(timeout, request.options.max_memory, fail, grace), shown(not terminal.quiet) as progress:
             summary = job.run(progress)
     except GradcliError as error:
         fail(*error.diagnostics)
