@@ -5,6 +5,12 @@ from __future__ import annotations
 from .lang.codes import Code
 
 CODES = {
+    "E009": Code(
+        "a cluster can't do the job",
+        "No scheduler answers at the address of --scheduler, or it is gone; or its workers lack gradcli, have another version,\n"
+        "or don't see the data.",
+        "The message says which. Finished blocks are kept: the same command with --resume goes on from there, on any machine.",
+    ),
     "E605": Code(
         "a row can't be read",
         "A cell isn't what its column needs (a number where the program computes with it), or the row has more or fewer cells\n"

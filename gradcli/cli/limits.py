@@ -38,14 +38,19 @@ def parse_timeout(seconds: float | None) -> float | None:
 
 @contextmanager
 def limited(
-    timeout: float | None, memory: int | None, last_words: Callable[[Diagnostic], object], device: str = "cpu"
+    timeout: float | None,
+    memory: int | None,
+    last_words: Callable[[Diagnostic], object],
+    device: str = "cpu",
+    grace: float = _GRACE,
 ) -> Iterator[None]:
     """Runs its block under the limits; raises GradcliError (E404, E405) where one is reached. On a GPU the limit of memory
     is that of the arrays there, which the run sets: of the process the GPU's driver takes as much as it likes.
 
-    `last_words` is called, from another thread, before the process is ended for not coming back; the exit code is 4 then.
+    `last_words` is called, from another thread, before the process is ended for not coming back within `grace` seconds; the
+    exit code is 4 then.
     """
-    with _time_limit(timeout, last_words), _memory_limit(memory if device == "cpu" else None):
+    with _time_limit(timeout, last_words, grace), _memory_limit(memory if device == "cpu" else None):
         try:
             yield
         except MemoryError as error:
@@ -57,7 +62,7 @@ def out_of_memory(detail: str = "") -> Diagnostic:
 
 
 @contextmanager
-def _time_limit(seconds: float | None, last_words: Callable[[Diagnostic], object]) -> Iterator[None]:
+def _time_limit(seconds: float | None, last_words: Callable[[Diagnostic], object], grace: float) -> Iterator[None]:
     if seconds is None:
         yield
         return
@@ -79,7 +84,7 @@ def _time_limit(seconds: float | None, last_words: Callable[[Diagnostic], object
         finally:
             os._exit(reached.exit_code)
 
-    watchdog = threading.Timer(seconds + _GRACE, end)
+    watchdog = threading.Timer(seconds + grace, end)
     watchdog.daemon = True
     watchdog.start()
     has_timer = hasattr(signal, "setitimer")  # Windows has none; the watchdog is enough there

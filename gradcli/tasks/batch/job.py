@@ -160,7 +160,8 @@ class Job:
         if request.workers or request.scheduler:
             from .cluster import client_for, on_cluster
 
-            with client_for(request.workers, request.scheduler) as client:
+            paths = [] if request.data == STDIN else self.source.paths
+            with client_for(request.workers, request.scheduler, paths) as client:
                 yield from on_cluster(ranges, self.plan, client)
             return
         if can_fork() and not is_gpu(request.options.device):

@@ -49,10 +49,14 @@ class Process:
     def has_ended(self) -> bool:
         return not self._process.is_alive()
 
-    def kill(self, number: int = signal.SIGKILL) -> None:
+    @property
+    def pid(self) -> int:
         assert self._process.pid is not None
+        return self._process.pid
+
+    def kill(self, number: int = signal.SIGKILL) -> None:
         with contextlib.suppress(ProcessLookupError):  # it has just ended by itself
-            os.kill(self._process.pid, number)
+            os.kill(self.pid, number)
 
     def wait_for(self, condition: Callable[[], bool], timeout: float = 60) -> None:
         """Until the condition holds, or the process has ended."""

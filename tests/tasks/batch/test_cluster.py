@@ -1,0 +1,157 @@
+"""Jobs on Dask: one cluster of two workers for all tests of a scheduler, and local workers where they are killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gradcli
+from tests.tasks.batch.jobs import Process, journal, run
+
+pytest.importorskip("distributed")
+psutil = pytest.importorskip("psutil")
+
+ROWS, BLOCK_ROWS = 300, 25
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(gradcli.__file__).parents[1])}
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A scheduler at an address, with two workers, none of which is where the data is."""
+    folder = tmp_path_factory.mktemp("cluster")
+    file = folder / "scheduler.json"
+    dask = [sys.executable, "-m", "dask"]
+    common = ["--scheduler-file", str(file), "--no-dashboard"]
+    with open(folder / "log", "wb") as log:
+        start = {"cwd": folder, "env": ENVIRONMENT, "stdout": log, "stderr": log}
+        scheduler = subprocess.Popen([*dask, "scheduler", "--host", "127.0.0.1", "--port", "0", *common], **start)
+        workers = subprocess.Popen([*dask, "worker", "--nworkers", "2", "--nthreads", "1", *common], **start)
+    try:
+        end = time.monotonic() + 60
+        while (folder / "log").read_bytes().count(b"Registered to:") < 2:
+            assert time.monotonic() < end, (folder / "log").read_text()
+            time.sleep(0.05)
+        yield json.loads(file.read_text())["address"]
+    finally:
+        for process in (workers, scheduler):
+            process.terminate()
+            process.wait()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    lines = ["id,x,y", *(f"r{k},{'banana' if k == 77 else k / 100},{k % 7}" for k in range(ROWS))]
+    (tmp_path / "data.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "scaled.tg").write_text("fn scaled(x, w) { return x * w[0] + w[1] }\n")
+    (tmp_path / "p.tg").write_text(
+        'import nn\nimport "lib/scaled.tg" as scaled\nvar x\nvar y\nvar w: float[2]\nnet = nn.Dense(2, 1, tanh)\n'
+        "expect x < 2.5\ns = 0.0\nwhile s < 3 { s += abs(x) + 0.1 }\n"
+        "output f = sum(net(scaled.scaled(x, w) + [s, 1.0])) * y\n"
+    )
+    (tmp_path / "slow.tg").write_text(
+        "var x\nvar y\ni = 0\nwhile i < 300 { i += 1 }\ns = 0.0\nwhile x == 2.0 { s = 1 - s }\noutput f = x * y\n"
+    )
+    return tmp_path
+
+
+def job(*more: str, out: str = "out.csv", rows: str = "data.csv", program: str = "p.tg") -> list[str]:
+    given = ["--set", "w=[2.0, 0.5]"] if program == "p.tg" else ["--max-steps", "100000"]
+    return ["batch", program, "--rows", rows, "-o", out, "--keep", "id", "--block-rows", str(BLOCK_ROWS), *given, *more]
+
+
+def result(folder: Path, out: str = "out.csv") -> tuple[bytes, bytes]:
+    return (folder / out).read_bytes(), (folder / f"{out}.rejects.jsonl").read_bytes()
+
+
+def told(process: Process) -> list[str]:
+    """What it says but for the last line, which has times."""
+    return process.err.splitlines()[:-1]
+
+
+# ---- a scheduler -----------------------------------------------------------------------------------------------------
+
+
+def test_the_same_bytes(address: str, folder: Path) -> None:
+    """With rejects, imports from the library and from files, arrays for all rows, and rows that come through a pipe."""
+    assert run(folder, job()).wait() == 6
+    whole = result(folder)
+    done = run(folder, job("--scheduler", address))
+    assert (done.wait(), told(done), result(folder)) == (6, [], whole)
+    rows = (folder / "data.csv").read_bytes()
+    done = run(folder, job("--scheduler", address, "--rows-format", "csv", rows="-"), given=rows)
+    assert (done.wait(), told(done), result(folder)) == (6, [], whole)
+
+
+def test_a_job_goes_on_elsewhere(address: str, folder: Path) -> None:
+    """What is finished here needn't be computed there."""
+    assert run(folder, job()).wait() == 6
+    whole = result(folder)
+    assert run(folder, job(), largest=8_000).wait() == 2
+    finished = len(journal(folder / "out.csv"))
+    done = run(folder, job("--scheduler", address, "--resume", "--report", "report.json"))
+    assert (done.wait(), result(folder)) == (6, whole)
+    assert json.loads((folder / "report.json").read_text())["resumed_blocks"] == finished > 0
+
+
+def test_what_goes_wrong_there(address: str, folder: Path) -> None:
+    done = run(folder, job("--scheduler", address, "--on-error", "fail"))
+    assert done.wait() == 3
+    assert done.err.splitlines()[0] == 'error[E605]: row 77: column `x`: "banana" is not a number'
+    (folder / "data.csv").write_text("id,x,y\nr0,1,1\n")
+    (folder / "big.tg").write_text("var x\nz = ones(int64(1e12)) * x\noutput f = x\n")
+    done = run(folder, job("--scheduler", address, "--no-grad", program="big.tg"))
+    assert done.wait() == 4
+    assert done.err.startswith("error[E405]")
+
+
+def test_no_scheduler(folder: Path) -> None:
+    began = time.monotonic()
+    done = run(folder, job("--scheduler", "tcp://127.0.0.1:9"))
+    assert (done.wait(), done.err.splitlines()[0]) == (2, "error[E009]: no Dask scheduler answers at `tcp://127.0.0.1:9`")
+    assert time.monotonic() - began < 30
+    done = run(folder, job("--scheduler", "nonsense://127.0.0.1"))
+    assert (done.wait(), done.err.splitlines()[0]) == (2, "error[E009]: no Dask scheduler answers at `nonsense://127.0.0.1`")
+    assert list(folder.glob("out.csv*")) == []
+
+
+# ---- workers of its own ----------------------------------------------------------------------------------------------
+
+
+def workers_of(process: Process) -> list[Any]:
+    return [child for child in psutil.Process(process.pid).children() if "spawn_main" in " ".join(child.cmdline())]
+
+
+def test_a_worker_that_is_killed_is_survived(folder: Path) -> None:
+    assert run(folder, job(program="slow.tg")).wait() == 6
+    whole = result(folder)
+    running = Process(folder, job("--workers", "2", program="slow.tg"))
+    running.wait_for(lambda: len(journal(folder / "out.csv")) >= 2)
+    workers_of(running)[0].kill()
+    assert (running.wait(), told(running), result(folder)) == (6, [], whole)
+
+
+def test_an_interrupted_job_ends_its_workers(folder: Path) -> None:
+    """Also those in an endless loop; a message, and nothing of Dask's."""
+    arguments = [sys.executable, "-m", "gradcli", *job("--workers", "1", program="slow.tg")]
+    arguments.remove("--max-steps")
+    arguments.remove("100000")
+    running = subprocess.Popen(arguments, cwd=folder, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    while len(journal(folder / "out.csv")) < 8:
+        assert running.poll() is None
+        time.sleep(0.05)
+    workers = psutil.Process(running.pid).children(recursive=True)
+    os.killpg(running.pid, signal.SIGINT)  # as a terminal does
+    _, err = running.communicate(timeout=60)
+    said = "200 rows are finished and kept in out.csv.partial: with --resume, the same command goes on from there\n"
+    assert (running.returncode, err) == (130, said)
+    assert psutil.wait_procs(workers, timeout=20)[1] == []
