@@ -18,6 +18,7 @@ from typing import Any
 from ..diagnostics import Diagnostic, GradcliError
 from .backends import Backend
 
+NO_GPU = "`nvidia-smi` has to list a GPU, of a driver that is new enough for CuPy's CUDA; or use `--device cpu`"
 WORTH_LOCKING = 2**12  # bytes: smaller copies cost no more than getting page-locked memory for them
 
 
@@ -32,7 +33,9 @@ class Cuda(Backend):
         self._limit_before = 0
 
     def use(self) -> None:
+        """Makes it the device of the calling thread, in which a singular matrix is an error; else it has an inverse there."""
         self.xp.cuda.Device(self.number).use()
+        importlib.import_module("cupyx").seterr(linalg="raise")
 
     @contextmanager
     def active(self) -> Iterator[None]:
@@ -87,9 +90,9 @@ def count(device: str) -> int:
         help = "install it with `pip install 'gradcli[gpu]'`"
         raise GradcliError(Diagnostic("E501", f"no device `{device}`: CuPy isn't installed", help=help)) from None
     except Exception as error:  # CuPy raises its own kinds, which can't be named without importing it
-        raise GradcliError(Diagnostic("E501", f"no device `{device}`: {error}", help="use `--device cpu`")) from None
+        raise GradcliError(Diagnostic("E501", f"no device `{device}`: {error}", help=NO_GPU)) from None
     if not number:
-        raise GradcliError(Diagnostic("E501", f"no device `{device}`: CuPy finds no GPU", help="use `--device cpu`"))
+        raise GradcliError(Diagnostic("E501", f"no device `{device}`: CuPy finds no GPU", help=NO_GPU))
     return number
 
 
@@ -99,5 +102,4 @@ def backend_on(device: str) -> Cuda:
     number, there = int(device.partition(":")[2] or 0), count(device)
     if number >= there:
         raise GradcliError(Diagnostic("E501", f"no device `{device}`: there are {there}", help="devices count from `cuda:0`"))
-    importlib.import_module("cupyx").seterr(linalg="raise")  # else a singular matrix has an inverse, of anything
     return Cuda(number)

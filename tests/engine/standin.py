@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import operator
 import sys
+import threading
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -302,9 +303,9 @@ def _made(name: str, source: Any, **contents: Any) -> _Module:
 
 
 class _Linalg(types.ModuleType):
-    """As CuPy's, it fails without a word until it is told to raise."""
+    """As CuPy's, it fails without a word until it is told to raise, in each thread."""
 
-    fails = "ignore"
+    own = threading.local()
 
     def __getattr__(self, name: str) -> Any:
         function = _function(name, getattr(np.linalg, name))
@@ -313,19 +314,20 @@ class _Linalg(types.ModuleType):
             try:
                 return function(*operands, **options)
             except np.linalg.LinAlgError:
-                if self.fails == "raise":
+                if getattr(self.own, "fails", "ignore") == "raise":
                     raise
                 return ndarray(np.full(operands[0].shape, np.nan))
 
         return call
 
     def seterr(self, linalg: str) -> None:
-        self.fails = linalg
+        self.own.fails = linalg
 
 
 def modules() -> dict[str, types.ModuleType]:
     """The stand-in under the names that CuPy's modules are imported by, for `sys.modules`."""
     standin_cuda.begin()
+    _Linalg.own = threading.local()
     linalg, cupyx = _Linalg("cupy.linalg"), types.ModuleType("cupyx")
     cupyx.__dict__.update(seterr=linalg.seterr, empty_pinned=standin_cuda.empty_pinned)
     cupy = _made(

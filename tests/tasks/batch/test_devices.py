@@ -3,6 +3,7 @@ for what it gives, and with two devices the same bytes as with one."""
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections import Counter
@@ -163,6 +164,15 @@ def test_rows_that_fail_on_two_devices(folder: Path) -> None:
     assert rejects[0] == rejects[1]
     assert b"is out of range" in rejects[0][0]
     assert b"expect" in rejects[0][0]
+
+
+def test_a_singular_matrix_fails_in_every_thread(folder: Path) -> None:
+    out = folder / "out.csv"
+    wanted = ["--rows", str(folder / "rows.npz"), "-o", str(out), "--device", "cuda:all", "--block-rows", "200", "-q"]
+    assert run(["batch", "-e", "var x\ny = sum(inv(eye(2) * float64(x > -1.95)))\noutput y", *wanted]) == 6
+    rejects = [json.loads(line) for line in out.with_name("out.csv.rejects.jsonl").read_text().splitlines()]
+    assert {reject["row"] for reject in rejects} == set(np.flatnonzero(data()["x"] <= -1.95).tolist())
+    assert {reject["code"] for reject in rejects} == {"E304"}
 
 
 def test_who_computes_where() -> None:
