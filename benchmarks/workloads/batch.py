@@ -1,4 +1,4 @@
-"""`gradcli batch`: blocks of rows in memory on one thread and on two, from Parquet to Parquet, and on worker processes."""
+"""`gradcli batch`: blocks of rows in memory on one core and on two, and from a Parquet file to another."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def blocks_of(columns: dict[str, Any]) -> list[Any]:
     ]
 
 
-def in_memory(text: str, columns: dict[str, Any], threads: int) -> Task:
-    """The blocks computed, on so many threads; the answers come and go, as a writer would have them."""
+def in_memory(text: str, columns: dict[str, Any], cores: int) -> Task:
+    """The blocks computed, on so many cores; the answers come and go, as a writer would have them."""
     from gradcli.diagnostics import Source
     from gradcli.tasks.batch.block import Computer
     from gradcli.tasks.batch.plan import Plan, bound_columns
-    from gradcli.tasks.batch.workers import in_threads
+    from gradcli.tasks.batch.processes import in_processes
     from gradcli.tasks.evaluation import Options
     from gradcli.tasks.programs import parse_program
 
@@ -59,11 +59,11 @@ def in_memory(text: str, columns: dict[str, Any], threads: int) -> Task:
     plan = Plan(source, Options(mode="reverse"), columns=bound_columns(node, list(columns), {}, {}))
     fields, tile = Computer(plan, node).probe(blocks[0])
     plan = replace(plan, fields=fields, tile=tile)
-    makers: list[Callable[[], Callable[[Any], Any]]] = [lambda: Computer(plan, node).compute] * threads
+    computer = Computer(plan, node)
 
     def task() -> list[Any]:
         total = 0.0
-        for outcome in in_threads(blocks, makers):
+        for outcome in in_processes(range(len(blocks)), lambda k: computer.compute(blocks[k]), cores):
             total += float(outcome.columns[0].values.sum())
         return [total]
 
@@ -110,8 +110,8 @@ def _ratio(a: str, b: str) -> Callable[[Timings], float | None]:
     return lambda t: t.ratio(a, b) if a in t and b in t else None
 
 
-ONE, TWO = "gradcli, one thread", "gradcli, two threads"
-FILES, FILES_TWO = "gradcli, Parquet to Parquet, one thread", "gradcli, Parquet to Parquet, two threads"
+ONE, TWO = "gradcli, one core", "gradcli, two cores"
+FILES, FILES_TWO = "gradcli, Parquet to Parquet, one core", "gradcli, Parquet to Parquet, two cores"
 HAND = "NumPy in pieces, by hand"
 
 WORKLOADS = [
@@ -127,11 +127,11 @@ WORKLOADS = [
             Contender("jax (jit)", lambda: _sum_of(jax_rows)),
         ],
         [
-            Goal("a row, one thread", "ns", 60.0, _nanoseconds(ONE)),
-            Goal("a row, two threads", "ns", 35.0, _nanoseconds(TWO)),
-            Goal("one thread / by hand", "", 2.1, _ratio(ONE, HAND)),
-            Goal("rate from file to file, of that in memory, one thread", "", 0.6, _ratio(ONE, FILES), at_least=True),
-            Goal("the same on two threads", "", 0.6, _ratio(TWO, FILES_TWO), at_least=True),
+            Goal("a row, one core", "ns", 60.0, _nanoseconds(ONE)),
+            Goal("a row, two cores", "ns", 35.0, _nanoseconds(TWO)),
+            Goal("one core / by hand", "", 2.1, _ratio(ONE, HAND)),
+            Goal("rate from file to file, of that in memory, one core", "", 0.6, _ratio(ONE, FILES), at_least=True),
+            Goal("the same on two cores", "", 0.6, _ratio(TWO, FILES_TWO), at_least=True),
         ],
     ),
     Workload(
@@ -144,16 +144,16 @@ WORKLOADS = [
             Contender(FILES_TWO, partial(file_to_file, PRICE, COLUMNS, threads=2)),
         ],
         [
-            Goal("a row, one thread", "ns", None, _nanoseconds(ONE)),
-            Goal("a row, two threads", "ns", None, _nanoseconds(TWO)),
-            Goal("rate from file to file, of that in memory, one thread", "", 0.6, _ratio(ONE, FILES), at_least=True),
-            Goal("the same on two threads", "", 0.6, _ratio(TWO, FILES_TWO), at_least=True),
+            Goal("a row, one core", "ns", None, _nanoseconds(ONE)),
+            Goal("a row, two cores", "ns", None, _nanoseconds(TWO)),
+            Goal("rate from file to file, of that in memory, one core", "", 0.6, _ratio(ONE, FILES), at_least=True),
+            Goal("the same on two cores", "", 0.6, _ratio(TWO, FILES_TWO), at_least=True),
         ],
     ),
     Workload(
         "batch_heavy",
-        f"batch: a loop of 60 turns, {len(A):,} rows, on one thread and two\n{HEAVY}",
+        f"batch: a loop of 60 turns, {len(A):,} rows, on one core and two\n{HEAVY}",
         [Contender(ONE, partial(in_memory, HEAVY, {"a": A}, 1)), Contender(TWO, partial(in_memory, HEAVY, {"a": A}, 2))],
-        [Goal("two threads, times the rate of one", "", 1.7, _ratio(ONE, TWO), at_least=True)],
+        [Goal("two cores, times the rate of one", "", 1.7, _ratio(ONE, TWO), at_least=True)],
     ),
 ]
