@@ -63,7 +63,7 @@ def in_memory(text: str, columns: dict[str, Any], cores: int) -> Task:
 
     def task() -> list[Any]:
         total = 0.0
-        for outcome in in_processes(range(len(blocks)), lambda k: computer.compute(blocks[k]), cores):
+        for outcome in in_processes(range(len(blocks)), lambda k, empty: computer.compute(blocks[k], empty), cores):
             total += float(outcome.columns[0].values.sum())
         return [total]
 

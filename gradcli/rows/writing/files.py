@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from typing import BinaryIO, Protocol
 
 from ...diagnostics import Diagnostic, GradcliError
 
 STDOUT = "-"
+FLUSHED = 2**25  # bytes after which the disk is given something to do, or the end would wait for all of it
 
 
 class Output(Protocol):
@@ -37,16 +39,36 @@ class PartialFile:
             raise GradcliError(Diagnostic("E006", message, help="leave --resume out to begin anew"))
         self.file.truncate(self.position)
         self.file.seek(self.position)
+        self._behind = 0  # bytes that nobody has asked the system to bring to the disk
+        self._flusher: threading.Thread | None = None
+        self._failed: OSError | None = None
 
     def write(self, data: bytes | memoryview) -> None:
         _write_all(self.file, data)
         self.position += len(data)
+        self._behind += len(data)
+        if self._behind >= FLUSHED and not (self._flusher and self._flusher.is_alive()):
+            self._behind = 0
+            self._flusher = threading.Thread(target=self._flush, daemon=True)
+            self._flusher.start()
+
+    def _flush(self) -> None:
+        try:
+            os.fdatasync(self.file.fileno())
+        except OSError as error:
+            self._failed = error  # the system says it once only
 
     def finish(self) -> None:
+        if self._flusher:
+            self._flusher.join()
+        if self._failed:
+            raise self._failed
         os.fsync(self.file.fileno())
         self.file.close()
 
     def close(self) -> None:
+        if self._flusher:
+            self._flusher.join()
         self.file.close()
 
 

@@ -23,6 +23,7 @@ from ..probes import probes
 from .answers import Named, ask
 from .collecting import Collected, fields_of
 from .plan import Field, Plan
+from .processes import Empty
 
 PROBED = 2**10  # rows that are run to learn what all will be like
 
@@ -75,18 +76,19 @@ class Computer:
         self.needed = [name for name in declared_names(node, needed=True) if name in plan.columns]
         self.shared: Mapping[str, Any] | None = None
 
-    def work(self, task: Range | BadPart) -> Outcome:
+    def work(self, task: Range | BadPart, empty: Empty = np.empty) -> Outcome:
         """Reads and computes a block."""
         block = read_range(self.plan, task)
-        return block if isinstance(block, Outcome) else self.compute(block)
+        return block if isinstance(block, Outcome) else self.compute(block, empty)
 
-    def compute(self, block: Block) -> Outcome:
-        """The answers for all rows of a block. Raises GradcliError for a limit of the whole job."""
+    def compute(self, block: Block, empty: Empty = np.empty) -> Outcome:
+        """The answers for all rows of a block, in arrays that `empty` makes. Raises GradcliError for a limit of the whole
+        job."""
         with self.backend.active():
-            return self._compute(block)
+            return self._compute(block, empty)
 
-    def _compute(self, block: Block) -> Outcome:
-        collected = Collected(self.plan.fields, block.size, self.backend)
+    def _compute(self, block: Block, empty: Empty) -> Outcome:
+        collected = Collected(self.plan.fields, block.size, self.backend, empty)
         rejects: dict[int, tuple[Diagnostic, ...]] = {
             row: (Diagnostic("E605", reason),) for row, reason in block.rejected.items()
         }

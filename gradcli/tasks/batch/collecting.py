@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -39,10 +39,12 @@ class Collected:
     """What `size` rows gave: an array for each field, with the rows last; `done` says which rows succeeded, and `absent`,
     for the fields where some have none, which these are."""
 
-    def __init__(self, fields: Iterable[Field], size: int, backend: Backend) -> None:
+    def __init__(
+        self, fields: Iterable[Field], size: int, backend: Backend, empty: Callable[[tuple[int, ...], Any], Any] = np.empty
+    ) -> None:
         self.fields = {field.name: field for field in fields}
         self.size, self.backend = size, backend
-        self.arrays = {f.name: np.empty((*f.shape, size), object if f.dtype == TEXT else f.dtype) for f in self.fields.values()}
+        self.arrays = {f.name: empty((*f.shape, size), object if f.dtype == TEXT else f.dtype) for f in self.fields.values()}
         self.absent: dict[str, Any] = {}
         self.done = np.zeros(size, bool)
 

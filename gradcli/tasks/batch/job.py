@@ -79,7 +79,7 @@ class Job:
                     self.summary.seconds = time.monotonic() - began
                     progress(self.summary, self.source.rows)
                 if not self.plan.fields:
-                    self._learn(Computer(self._on("cpu"), self.node).expected(), 1)
+                    self._learn(self._computer("cpu").expected(), 1)
             output.finish(self.plan)
             self.summary.complete = True
         except BrokenPipeError:
@@ -143,7 +143,7 @@ class Job:
         """The same ranges, of which enough have been looked at to know what a row gives. That is the same on every device,
         and whoever gives the work away may have no GPU."""
         seen: list[Range | BadPart] = []
-        computer = Computer(self._on("cpu"), self.node)
+        computer = self._computer("cpu")
         for range in ranges:
             seen.append(range)
             block = read_range(self.plan, range)
@@ -165,12 +165,15 @@ class Job:
                 yield from on_cluster(ranges, self.plan, client)
             return
         if can_fork() and not is_gpu(request.options.device):
-            yield from in_processes(ranges, self._worker(request.options.device), len(self.devices))
+            yield from in_processes(ranges, self._computer(request.options.device).work, len(self.devices))
         else:
             yield from in_threads(ranges, [partial(self._worker, device) for device in self.devices])
 
     def _worker(self, device: str) -> Callable[[Range | BadPart], Outcome]:
-        return Computer(self._on(device), self.node).work
+        return self._computer(device).work
+
+    def _computer(self, device: str) -> Computer:
+        return Computer(self._on(device), self.node)
 
     def _on(self, device: str) -> Plan:
         return replace(self.plan, options=self.plan.options.with_changes(device=device))

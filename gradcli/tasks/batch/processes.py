@@ -1,7 +1,7 @@
 """Processes that compute blocks, one for each core: forks of this one, which share nothing but what they hand over.
 
 Threads would take turns at the interpreter between every two operations on arrays. A fork begins with the program compiled, and
-puts what a block gave into memory that both processes see, where the parent reads it without a copy.
+has the arrays of what a block gives in memory that both processes see, where the parent reads them without a copy.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from itertools import chain, islice
 from multiprocessing.connection import Connection, wait
 from typing import Any, TypeVar
 
+import numpy as np
+
 from ...diagnostics import Diagnostic, GradcliError
 
 LARGE = 2**14  # bytes: smaller buffers go through the pipe
@@ -27,6 +29,8 @@ PR_SET_PDEATHSIG = 1
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
+Empty = Callable[[tuple[int, ...], Any], Any]  # makes an array, given its shape and its dtype
+Work = Callable[[Task, Empty], Result]  # what is to be done, with the large arrays of its result made by the function given
 
 
 def can_fork() -> bool:
@@ -34,7 +38,7 @@ def can_fork() -> bool:
     return sys.platform == "linux" and "fork" in multiprocessing.get_all_start_methods()
 
 
-def in_processes(tasks: Iterable[Task], work: Callable[[Task], Result], processes: int) -> Iterator[Result]:
+def in_processes(tasks: Iterable[Task], work: Work[Task, Result], processes: int) -> Iterator[Result]:
     """What `work` gives for the tasks, in their order, from so many forks of this process; from this one, where there is but
     one task. A few are done in advance, so that memory stays bounded. What a task raises is raised here.
 
@@ -43,7 +47,8 @@ def in_processes(tasks: Iterable[Task], work: Callable[[Task], Result], processe
     tasks = iter(tasks)
     first = list(islice(tasks, 2))
     if len(first) < 2 or processes < 2:
-        yield from map(work, chain(first, tasks))
+        for task in chain(first, tasks):
+            yield work(task, np.empty)
         return
     workers = [_Worker(work) for _ in range(processes)]
     try:
@@ -87,6 +92,7 @@ class _Slot:
     def __init__(self) -> None:
         self.file = os.memfd_create("gradcli-block")
         self.memory: mmap.mmap | None = None
+        self.end = 0  # of what the next result has there already
 
     def room(self, size: int) -> mmap.mmap:
         """The memory, with at least so many bytes."""
@@ -97,8 +103,17 @@ class _Slot:
             self.memory = mmap.mmap(self.file, size)
         return self.memory
 
+    def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        """An array in the memory, if there is still room from the results before."""
+        size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+        start = self.end
+        if self.memory is None or dtype is object or start + size > len(self.memory):
+            return np.empty(shape, dtype)
+        self.end = _aligned(start + size)
+        return np.frombuffer(self.memory, dtype, int(np.prod(shape)), start).reshape(shape)
+
     def put(self, value: Any) -> tuple[bytes, list[tuple[int, int]]]:
-        """Writes the large buffers of a value into the memory: the rest of it, and where these are."""
+        """Writes the large buffers of a value into the memory, but those that are there: the rest of it, and where these are."""
         buffers: list[memoryview] = []
 
         def is_small(buffer: pickle.PickleBuffer) -> bool:
@@ -108,26 +123,35 @@ class _Slot:
             return raw.nbytes < LARGE
 
         rest = pickle.dumps(value, protocol=5, buffer_callback=is_small)
-        places, end = [], 0
+        base, length = (0, 0) if self.memory is None else (_address(memoryview(self.memory)), len(self.memory))
+        places = []
         for buffer in buffers:
-            places.append((end, buffer.nbytes))
-            end += -(-buffer.nbytes // ALIGNED) * ALIGNED
-        memory = self.room(end) if buffers else None
-        for buffer, (start, size) in zip(buffers, places, strict=True):
-            assert memory is not None
-            memory[start : start + size] = buffer
+            start = _address(buffer) - base
+            if not 0 <= start < length:
+                start, self.end = self.end, _aligned(self.end + buffer.nbytes)
+                self.room(self.end)[start : start + buffer.nbytes] = buffer
+            places.append((start, buffer.nbytes))
+        self.end = 0
         return rest, places
 
     def get(self, rest: bytes, places: list[tuple[int, int]]) -> Any:
         """The value that was put there."""
-        memory = memoryview(self.room(places[-1][0] + places[-1][1])) if places else memoryview(b"")
+        memory = memoryview(self.room(max(start + size for start, size in places)) if places else b"")
         return pickle.loads(rest, buffers=[memory[start : start + size] for start, size in places])  # of our own fork
+
+
+def _aligned(size: int) -> int:
+    return -(-size // ALIGNED) * ALIGNED
+
+
+def _address(buffer: memoryview) -> int:
+    return int(np.frombuffer(buffer, np.uint8).ctypes.data)
 
 
 class _Worker:
     """The parent's side of a process."""
 
-    def __init__(self, work: Callable[[Any], Any]) -> None:
+    def __init__(self, work: Work[Any, Any]) -> None:
         context = multiprocessing.get_context("fork")
         self.slots = [_Slot() for _ in range(SLOTS)]
         self.free = list(range(SLOTS))
@@ -175,7 +199,7 @@ class _Worker:
             os.close(slot.file)
 
 
-def _serve(work: Callable[[Any], Any], connection: Connection[Any, Any], slots: list[_Slot], parent: int) -> None:
+def _serve(work: Work[Any, Any], connection: Connection[Any, Any], slots: list[_Slot], parent: int) -> None:
     """What a worker does, until nobody wants anything any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent's to answer
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # if that is killed, an endless loop must not go on
@@ -187,7 +211,7 @@ def _serve(work: Callable[[Any], Any], connection: Connection[Any, Any], slots: 
         except EOFError:
             return
         try:
-            answer, error = slots[slot].put(work(task)), None
+            answer, error = slots[slot].put(work(task, slots[slot].empty)), None
         except BaseException as raised:
             answer, error = None, raised
         connection.send((number, answer, error))
