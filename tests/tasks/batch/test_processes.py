@@ -65,10 +65,9 @@ def fails(n: int, empty: Any) -> int:
 
 
 def test_what_a_task_raises_is_raised_here_after_the_results_before() -> None:
-    seen = []
+    seen: list[int] = []
     with pytest.raises(GradcliError, match="task 3 took too long"):
-        for n in in_processes(range(10), fails, 2):
-            seen.append(n)
+        seen.extend(in_processes(range(10), fails, 2))
     assert seen == list(range(len(seen)))
 
 
