@@ -26,7 +26,7 @@ from .tape import Site, Trace, WithPartials
 from .values import read, show_shape
 
 MANY = 2**10  # elements of the largest operand
-HOT = 2**18  # elements that operations went through so far; writing the functions takes about as long
+HOT = 2**16  # of their elements in all evaluations so far; writing the functions takes about as long
 
 
 class FusedRows:
@@ -101,7 +101,7 @@ class FusedRows:
             shapes.append(inner.shape)
         if largest < MANY:
             return None
-        self._count += largest * len(self._plan.ops)
+        self._count += largest
         if self._count < HOT:
             return None
         return shapes[0] if shapes.count(shapes[0]) == len(shapes) else broadcast_shapes(shapes)
