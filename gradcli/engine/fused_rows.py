@@ -69,7 +69,7 @@ class FusedRows:
         active = () if self._compares else tuple([k for k, v in enumerate(values) if level_of(v) != UNBOXED])
         trace = _common_trace([values[k] for k in active]) if active else run.trace
         if trace is None or trace.keeps_constants:
-            return apply(run, site, tuple(values))
+            return MISS if self._compares else apply(run, site, tuple(values))
         whole = (*shape, group.size)
         run.verify_allocation(8 * math.prod(whole), f"an array of shape {show_shape(whole)}", site.span)
         inner = [with_rows(p, group) for p in primals]
