@@ -19,6 +19,7 @@ from ..diagnostics import Diagnostic, GradcliError
 from ..ops.op import Op
 from .devices import free_host_memory, is_gpu
 
+ALONE = 10_000  # elements of a product that OpenBLAS computes in one thread; to wait for others can take very long
 LINE = 8  # float64 numbers in a line of the cache
 INT_MIN, INT_MAX = -(2**63), 2**63 - 1
 
@@ -131,7 +132,7 @@ class Backend:
         value = getattr(value, "array", value)
         total = value
         if shape_of(value):
-            flat = value.reshape(-1) if value.flags.c_contiguous else None
+            flat = value.reshape(-1) if value.size <= ALONE and value.flags.c_contiguous else None
             total = value.sum() if flat is None else self.xp.dot(flat, flat)  # which takes as little as half the time
         return bool(total - total == 0)
 

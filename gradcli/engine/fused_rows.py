@@ -26,7 +26,7 @@ from .tape import Site, Trace, WithPartials
 from .values import read, show_shape
 
 MANY = 2**10  # elements of the largest operand
-HOT = 2**18  # elements that operations went through so far; writing the functions takes about as long
+HOT = 2**16  # of their elements in all evaluations so far; writing the functions takes about as long
 
 
 class FusedRows:
@@ -69,7 +69,7 @@ class FusedRows:
         active = () if self._compares else tuple([k for k, v in enumerate(values) if level_of(v) != UNBOXED])
         trace = _common_trace([values[k] for k in active]) if active else run.trace
         if trace is None or trace.keeps_constants:
-            return apply(run, site, tuple(values))
+            return MISS if self._compares else apply(run, site, tuple(values))
         whole = (*shape, group.size)
         run.verify_allocation(8 * math.prod(whole), f"an array of shape {show_shape(whole)}", site.span)
         inner = [with_rows(p, group) for p in primals]
@@ -101,7 +101,7 @@ class FusedRows:
             shapes.append(inner.shape)
         if largest < MANY:
             return None
-        self._count += largest * len(self._plan.ops)
+        self._count += largest
         if self._count < HOT:
             return None
         return shapes[0] if shapes.count(shapes[0]) == len(shapes) else broadcast_shapes(shapes)

@@ -34,7 +34,8 @@ def key_of(formula: Formula) -> Key:
     nodes = []
     for node in formula:
         places[id(node)] = len(places)
-        nodes.append((node.kind, node.value, type(node.value).__name__, tuple([places[id(a)] for a in node.arguments])))
+        # By its text -0.0 isn't 0.0, and 1 isn't 1.0.
+        nodes.append((node.kind, node.value, repr(node.value), tuple([places[id(a)] for a in node.arguments])))
     return tuple(nodes)
 
 

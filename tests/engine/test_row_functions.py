@@ -101,6 +101,8 @@ def test_a_program_that_runs_again_finds_its_functions() -> None:
     assert value_function(CPU, key_of(rule), (True, True)) is value_function(CPU, key_of(again), (True, True))
     other = _formula(lambda m, x, y: 100.0 * (y - x**2) ** 2 + (1.0 - x) ** 2)
     assert key_of(other) != key_of(rule)  # an int is no float
+    minus, plus = (key_of(_formula(lambda m, x, y: 1.0 / (x * x + zero))) for zero in (-0.0, 0.0))  # noqa: B023
+    assert minus != plus
 
 
 @pytest.mark.parametrize(
