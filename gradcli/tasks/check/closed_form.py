@@ -13,6 +13,7 @@ from ...engine.values import leaves, read
 from .point import Case, Direction, Point
 
 MANY_STEPS = 300  # of a path, whose form would take long to differentiate
+MANY_RECORDS = 10_000  # of a run, which is gone once more
 MANY_SYMBOLS = 60
 MAX_NODES = 1_500
 MANY_SECONDS = 50  # second derivatives
@@ -87,6 +88,8 @@ def _differentiated(case: Case, variable: str) -> Any:
     try:
         if len(case.history.steps) > MANY_STEPS:
             return f"the path is too long for a closed form: {len(case.history.steps)} operations"
+        if (n_records := case.point.kept[0].trace.number) > MANY_RECORDS:
+            return f"the run is too long for closed forms: {n_records} operations"
         source = primal(read(case.point.answer.sources[variable]))
         if shape_of(source) and source.size > MANY_SYMBOLS:
             return f"`{variable}` has {source.size} elements, too many for a closed form"
