@@ -88,10 +88,17 @@ def test_what_sympy_has_no_number_for_is_skipped() -> None:
     assert finding(found, "sympy").reason == "SymPy can't work its derivative out"
 
 
-def test_sympy_is_not_asked_where_it_would_take_long() -> None:
-    found = run("var x = 1.0; for k in range(6000) { x :-= 1e-3 * grad(x**2, x) }; y = x**2", methods=("sympy",))
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("var x = 1.0; for k in range(6000) { x :-= 1e-3 * grad(x**2, x) }; y = x**2", "the run is too long"),
+        ("var x = 1.0; y = x; for k in range(200) { y = sin(y) }", "nest too deep"),
+    ],
+)
+def test_sympy_is_not_asked_where_it_would_take_long(text: str, reason: str) -> None:
+    found = run(text, methods=("sympy",))
     assert finding(found, "sympy").verdict == "skipped"
-    assert "the run is too long" in finding(found, "sympy").reason
+    assert reason in finding(found, "sympy").reason
 
 
 def test_ten_thousand_variables() -> None:

@@ -134,12 +134,22 @@ def _is_involved(order: list[Any]) -> bool:
     """Whether the last form is one that `evalf` takes long for: it works out a part wherever it occurs, and what is inside of
     functions twice."""
     sizes: dict[Any, int] = {}
-    depths: dict[Any, int] = {}
     for part in order:
         sizes[part] = 1 + sum(sizes[inner] for inner in part.args)
+    return sizes[order[-1]] > MANY_NODES or _depth(order) > DEEP
+
+
+def _depth(order: list[Any]) -> int:
+    depths: dict[Any, int] = {}
+    for part in order:
         is_function = getattr(part, "is_Function", False) or getattr(part, "is_Pow", False)
         depths[part] = max((depths[inner] for inner in part.args), default=0) + is_function
-    return sizes[order[-1]] > MANY_NODES or depths[order[-1]] > DEEP
+    return depths[order[-1]]
+
+
+def depth(form: Any) -> int:
+    """How deep functions and powers nest in a form."""
+    return _depth(_bottom_up(form))
 
 
 def _evaluated(order: list[Any], used: Mapping[Any, Any], digits: int) -> Any:
