@@ -169,6 +169,39 @@ def test_a_constant_asked_for_by_name_is_a_symbol() -> None:
     assert (found.values["y"], found.derivatives["y"]) == ("k*x", {("k",): "x"})
 
 
+# ---- values ----------------------------------------------------------------------------------------------------------
+
+X, Y = sympy.symbols("x y", real=True)
+INVOLVED = [
+    sympy.sin(X * Y) + sympy.exp(X) / Y,
+    sympy.Piecewise((sympy.log(X), X > 0), (Y**2, True)),
+    sympy.Max(X, Y) * sympy.Abs(X - Y) + sympy.sign(X) * sympy.floor(3 * Y),
+    sympy.gamma(X + 2) * sympy.polygamma(1, Y + 2) + sympy.zeta(Y + 2),
+    (X - 1) ** sympy.Rational(1, 3) * sympy.pi + sympy.I * X,
+    sympy.And(X > 0, sympy.Gt(Y, sympy.Rational(1, 2))),
+    1 / X + sympy.sqrt(-Y),
+]
+
+
+@pytest.mark.parametrize("form", INVOLVED, ids=str)
+@pytest.mark.parametrize("point", [(0.3, 1.7), (-0.4, 0.25), (0.0, 0.5)])
+def test_parts_that_are_worked_out_once_give_the_same(
+    form: Any, point: tuple[float, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = dict(zip((X, Y), point, strict=True))
+    expected = calculus.evaluate(form, at, 50)
+    monkeypatch.setattr(calculus, "DEEP", -1)
+    found = calculus.evaluate(form, at, 50)
+    assert found == expected or abs(complex(found - expected)) <= 1e-45 * abs(complex(expected))
+
+
+def test_functions_of_functions_of_functions_are_evaluated_at_once() -> None:
+    form = X
+    for _ in range(40):
+        form = sympy.cos(X * form)
+    assert float(calculus.evaluate(calculus.derivative(form, X), {X: 0.5})) == pytest.approx(-0.32177, rel=1e-4)
+
+
 # ---- points, notes, limits -------------------------------------------------------------------------------------------
 
 

@@ -88,6 +88,19 @@ def test_what_sympy_has_no_number_for_is_skipped() -> None:
     assert finding(found, "sympy").reason == "SymPy can't work its derivative out"
 
 
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("var x = 1.0; for k in range(6000) { x :-= 1e-3 * grad(x**2, x) }; y = x**2", "the run is too long"),
+        ("var x = 1.0; y = x; for k in range(200) { y = sin(y) }", "nest too deep"),
+    ],
+)
+def test_sympy_is_not_asked_where_it_would_take_long(text: str, reason: str) -> None:
+    found = run(text, methods=("sympy",))
+    assert finding(found, "sympy").verdict == "skipped"
+    assert reason in finding(found, "sympy").reason
+
+
 def test_ten_thousand_variables() -> None:
     found = run("var x = sin(arange(10000.0)); y = sum(exp(-x**2) * x) + norm(x)")
     assert verdicts(found) == AGREED
@@ -430,4 +443,14 @@ def test_no_false_alarm_on_random_programs(program: Program, point: tuple[float,
     x, v = point
     node = parse_program(Source("<test>", f"{program.source}output y\n"))
     found = check(node, {"x": float(x), "v": [float(e) for e in v]}, CheckOptions(methods=QUICK))
+    assert {f.verdict for f in found.findings} <= {"agree"}
+
+
+@settings(RELAXED, max_examples=20)
+@given(programs(), points)
+def test_no_false_alarm_on_second_derivatives_of_random_programs(program: Program, point: tuple[float, Any]) -> None:
+    x, v = point
+    node = parse_program(Source("<test>", f"{program.source}output y\n"))
+    options = CheckOptions(methods=("complex", "differences"), order=2)
+    found = check(node, {"x": float(x), "v": [float(e) for e in v]}, options)
     assert {f.verdict for f in found.findings} <= {"agree"}

@@ -13,8 +13,10 @@ from ...engine.values import leaves, read
 from .point import Case, Direction, Point
 
 MANY_STEPS = 300  # of a path, whose form would take long to differentiate
+MANY_RECORDS = 10_000  # of a run, which is gone once more
 MANY_SYMBOLS = 60
 MAX_NODES = 1_500
+MAX_DEPTH = 60  # of functions of functions
 MANY_SECONDS = 50  # second derivatives
 MUCH_WORK = 5_000  # nodes of a form times symbols
 DIGITS = 50
@@ -87,10 +89,12 @@ def _differentiated(case: Case, variable: str) -> Any:
     try:
         if len(case.history.steps) > MANY_STEPS:
             return f"the path is too long for a closed form: {len(case.history.steps)} operations"
+        if (n_records := case.point.kept[0].trace.number) > MANY_RECORDS:
+            return f"the run is too long for closed forms: {n_records} operations"
         source = primal(read(case.point.answer.sources[variable]))
         if shape_of(source) and source.size > MANY_SYMBOLS:
             return f"`{variable}` has {source.size} elements, too many for a closed form"
-        from ...engine.symbolic.calculus import gradient
+        from ...engine.symbolic.calculus import depth, gradient
         from ...engine.symbolic.exact import binary
 
         forms, answer = _forms(case.point)
@@ -99,6 +103,8 @@ def _differentiated(case: Case, variable: str) -> Any:
         work = sum(map(forms.size, _scalars(weighed))) * (source.size if shape_of(source) else 1)
         if work > MUCH_WORK:
             return f"the closed form is too large to differentiate by {_elements(source)}"
+        if max(map(depth, _scalars(weighed)), default=0) > MAX_DEPTH:
+            return "functions nest too deep in the closed form to differentiate it"
         used = set().union(*(form.free_symbols for form in _scalars(weighed)))
         earlier = [e for e in forms.earlier.get(variable, []) if not used.isdisjoint(e.flat if shape_of(e) else [e])]
         return gradient(weighed, forms.symbols[variable], earlier)
