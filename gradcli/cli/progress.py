@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,18 +17,15 @@ class Bar:
     """A bar for as long as its block runs, if it is wanted and standard error is a terminal. `tell` says how far the job is."""
 
     def __init__(self, wanted: bool, color: bool = True) -> None:
-        self._color = color
+        self._wanted, self._color = wanted and sys.stderr.isatty(), color
+        self._began = 0.0
         self._lock = threading.Lock()
-        self._last: dict[str, Any] = {"total": None, "completed": 0, "rate": 0.0, "failed": "", "left": ""}
+        self._last: dict[str, Any] = {}
         self._shown: Any = None
         self._timer: threading.Timer | None = None
-        if wanted and sys.stderr.isatty():
-            self._timer = threading.Timer(_MOMENT, self._appear)
-            self._timer.daemon = True
 
     def __enter__(self) -> Bar:
-        if self._timer is not None:
-            self._timer.start()
+        self._began = time.monotonic()
         return self
 
     def __exit__(self, *raised: object) -> None:
@@ -35,7 +33,7 @@ class Bar:
 
     def tell(self, summary: Summary, total: int | None) -> None:
         """Takes what is done so far, and of about how many rows, where that is known."""
-        if self._timer is None:
+        if not self._wanted:
             return
         left = "" if total is None or not summary.rate else f"{_clock((total - summary.rows) / summary.rate)} left"
         failed = f"{summary.failed:,} failed" if summary.failed else ""
@@ -43,14 +41,17 @@ class Bar:
             self._last = {"total": total, "completed": summary.rows, "rate": summary.rate, "failed": failed, "left": left}
             if self._shown is not None:
                 self._shown.update(self._shown.task_ids[0], **self._last)
+            elif self._timer is None:  # not before: the job forks when it begins, which threads make unsafe
+                self._timer = threading.Timer(_MOMENT - (time.monotonic() - self._began), self._appear)
+                self._timer.daemon = True
+                self._timer.start()
 
     def close(self) -> None:
         """Takes the bar away, for good."""
-        if self._timer is None:
-            return
-        self._timer.cancel()
         with self._lock:
-            self._timer = None
+            self._wanted = False
+            if self._timer is not None:
+                self._timer.cancel()
             if self._shown is not None:
                 self._shown.stop()
 
@@ -62,7 +63,7 @@ class Bar:
         columns = (BarColumn(bar_width=None), TaskProgressColumn(), *map(TextColumn, texts))
         console = Console(stderr=True, no_color=not self._color)
         with self._lock:
-            if self._timer is None:
+            if not self._wanted:
                 return
             self._shown = Progress(
                 *columns, console=console, transient=True, expand=True, redirect_stdout=False, redirect_stderr=False

@@ -107,7 +107,7 @@ def test_a_job_that_is_done_at_once_has_none(folder: Path) -> None:
 
 
 def test_nobody_wants_it(folder: Path) -> None:
-    terminal = Terminal(folder, *JOB, "-q", "--max-steps", "1000000")
+    terminal = Terminal(folder, *JOB, "-q", "--max-steps", "1000")
     assert (terminal.end(), terminal.raw) == (6, b"")
 
 

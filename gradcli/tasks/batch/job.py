@@ -73,7 +73,6 @@ class Job:
             if output.known:
                 self._learn(tuple(Field(n, d, tuple(s)) for n, d, s in output.known["fields"]), output.known["tile"])
             if not output.delivered:
-                progress(self.summary, self.source.rows)
                 for outcome in self._outcomes(self._begun(output)):
                     if outcome.rejects and self.request.fails:
                         raise StoppedError(*output.words(outcome.rejects[0]))

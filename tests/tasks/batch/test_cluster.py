@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 import gradcli
 from tests.tasks.batch.jobs import Process, journal, run
 
 pytest.importorskip("distributed")
-psutil = pytest.importorskip("psutil")
 
 ROWS, BLOCK_ROWS = 300, 25
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(gradcli.__file__).parents[1])}
