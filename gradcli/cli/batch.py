@@ -62,7 +62,10 @@ def command(
         int | None, typer.Option("--threads", metavar="N", min=1, help="Blocks at a time, here (default: one a core, two a GPU).")
     ] = None,
     workers: Annotated[int | None, typer.Option("--workers", metavar="N", min=1, help="Local processes.")] = None,
-    scheduler: Annotated[str | None, typer.Option("--scheduler", metavar="ADDRESS", help="An existing Dask cluster.")] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option("--scheduler", metavar="ADDRESS", help="An existing Dask cluster; or the file that its scheduler wrote."),
+    ] = None,
     block_rows: Annotated[
         int | None, typer.Option("--block-rows", metavar="N", min=1, help="Rows that are read and written together.")
     ] = None,
