@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -19,14 +20,25 @@ ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def commands() -> list[tuple[str, str]]:
-    """Each command of a console block, and what stands below it."""
+def commands(text: str = README) -> list[tuple[str, str]]:
+    """Each command of a console block, with its further lines (`> `), and what stands below it."""
     found = []
-    for block in re.findall(r"^```console\n(.*?)^```", README, re.M | re.S):
+    for block in re.findall(r"^```console\n(.*?)^```", text, re.M | re.S):
         for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
-            command, _, output = part.partition("\n")
-            found.append((command, output))
+            lines = part.splitlines(keepends=True)
+            more = list(takewhile(lambda line: line.startswith("> "), lines[1:]))
+            command = "".join([lines[0], *(line[2:] for line in more)])
+            found.append((command.rstrip("\n"), "".join(lines[1 + len(more) :])))
     return found
+
+
+def shell(command: str, folder: Path, scratch: Path) -> str:
+    """What a command prints, on both streams."""
+    (scratch / "gradcli").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m gradcli "$@"\n')
+    (scratch / "gradcli").chmod(0o755)
+    environment = {**os.environ, "PATH": f"{scratch}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(command, shell=True, cwd=folder, env=environment, capture_output=True, text=True)
+    return done.stdout + done.stderr
 
 
 def blocks(language: str) -> list[str]:
@@ -35,11 +47,15 @@ def blocks(language: str) -> list[str]:
 
 @pytest.mark.parametrize(("command", "output"), commands())
 def test_console(command: str, output: str, tmp_path: Path) -> None:
-    (tmp_path / "gradcli").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m gradcli "$@"\n')
-    (tmp_path / "gradcli").chmod(0o755)
-    environment = {**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
-    done = subprocess.run(command, shell=True, cwd=ROOT, env=environment, capture_output=True, text=True)
-    assert done.stdout + done.stderr == output
+    assert shell(command, ROOT, tmp_path) == output
+
+
+def test_the_guide_to_batch(tmp_path: Path) -> None:
+    """Its blocks, one after the other in one folder."""
+    found = commands((ROOT / "docs" / "batch.md").read_text(encoding="utf-8"))
+    assert len(found) >= 10
+    for command, output in found:
+        assert shell(command, tmp_path, tmp_path) == output, command
 
 
 def test_python() -> None:

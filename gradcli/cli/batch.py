@@ -9,7 +9,7 @@ import typer
 
 from ..diagnostics import Diagnostic, GradcliError
 from . import limits, options, output
-from .progress import shown
+from .progress import Bar
 from .terminal import Terminal
 
 if TYPE_CHECKING:
@@ -62,7 +62,10 @@ def command(
         int | None, typer.Option("--threads", metavar="N", min=1, help="Blocks at a time, here (default: one a core, two a GPU).")
     ] = None,
     workers: Annotated[int | None, typer.Option("--workers", metavar="N", min=1, help="Local processes.")] = None,
-    scheduler: Annotated[str | None, typer.Option("--scheduler", metavar="ADDRESS", help="An existing Dask cluster.")] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option("--scheduler", metavar="ADDRESS", help="An existing Dask cluster; or the file that its scheduler wrote."),
+    ] = None,
     block_rows: Annotated[
         int | None, typer.Option("--block-rows", metavar="N", min=1, help="Rows that are read and written together.")
     ] = None,
@@ -168,7 +171,10 @@ def _run(job: Job, request: Request, terminal: Terminal, timeout: float | None, 
     """Does the job under its limits; what it finished, and how it goes on, is told whatever ends it."""
     from .. import report
 
+    bar = Bar(not terminal.quiet and not (request.out == "-" and terminal.interactive), terminal.color_errors)
+
     def fail(*errors: Diagnostic) -> int:
+        bar.close()
         for error in errors:
             terminal.diagnostic(error)
         if request.out != "-" and job.summary.rows:
@@ -179,8 +185,8 @@ def _run(job: Job, request: Request, terminal: Terminal, timeout: float | None, 
     grace = 15.0 if request.workers or request.scheduler else 0.5  # other processes have to be ended
     limited = limits.limited(timeout, request.options.max_memory, fail, request.options.device, grace)
     try:
-        with limited, shown(not terminal.quiet) as progress:
-            summary = job.run(progress)
+        with bar, limited:
+            summary = job.run(bar.tell)
     except GradcliError as error:
         fail(*error.diagnostics)
         return error.exit_code

@@ -95,6 +95,15 @@ class Source:
         """The part that a row is in, of those that `ranges` has come by."""
         return self.paths[max(0, bisect_right(self._begins, row) - 1)]
 
+    def share(self, where: Range | BadPart) -> float | None:
+        """How much of the data, by its size, ends with this range: where that is known, of files of plain text."""
+        lines = getattr(where, "lines", None)
+        if not self.bytes or lines is None or not lines.path:
+            return None
+        sizes = [entry.get("size", 0) for entry in self.identity["parts"]]
+        part = max(0, bisect_right(self._begins, where.start) - 1)
+        return float((sum(sizes[:part]) + lines.offset + lines.length) / self.bytes)
+
     def _unlike(self, part: Part, numeric: Sequence[str], keep: Sequence[str]) -> str:
         """Why a part can't be read together with the others; "" where it can."""
         if part is self._first or not part.fixed:

@@ -239,3 +239,15 @@ for ending, make in WRITERS.items():
 def test_pandas_is_not_imported(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", WITHOUT_PANDAS, str(tmp_path)], capture_output=True, text=True, check=False)
     assert done.stderr == ""
+
+
+def test_how_much_of_the_data_is_done(tmp_path: Path) -> None:
+    """Of plain text by its bytes; where it is compressed or its rows are counted, nobody has to guess."""
+    (tmp_path / "a.csv").write_text("x\n" + "1\n" * 99)
+    (tmp_path / "b.csv").write_text("x\n" + "1\n" * 199)
+    source = open_source(str(tmp_path / "*.csv"))
+    shares = [source.share(where) for where in source.ranges(50)]
+    assert shares == pytest.approx([102 / 600, 200 / 600, 302 / 600, 402 / 600, 502 / 600, 1.0])
+    (tmp_path / "c.csv.gz").write_bytes(gzip.compress(b"x\n1\n"))
+    packed = open_source(str(tmp_path / "c.csv.gz"))
+    assert [packed.share(where) for where in packed.ranges(50)] == [None]

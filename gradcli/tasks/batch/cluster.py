@@ -61,11 +61,12 @@ def client_for(workers: int | None, scheduler: str | None, paths: Sequence[str])
                 yield client
             return
         try:
-            client = made.Client(scheduler, timeout=_PATIENCE, set_as_default=False)
+            named = {"scheduler_file": scheduler} if os.path.isfile(scheduler) else {"address": scheduler}
+            client = made.Client(**named, timeout=_PATIENCE, set_as_default=False)
         except (OSError, ValueError, TimeoutError) as error:
             message = f"no Dask scheduler answers at `{scheduler}`"
             reason = " ".join(str(error).split())
-            raise GradcliError(Diagnostic("E009", message, label=reason, help="its address is like `tcp://host:8786`")) from None
+            raise GradcliError(Diagnostic("E009", message, label=reason, help="an address is like `tcp://host:8786`")) from None
         with client, _lost(made, f"the scheduler at `{scheduler}`"):
             _verify_workers(client, paths)
             yield client

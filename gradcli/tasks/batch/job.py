@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import pickle
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
 from functools import partial
@@ -60,6 +61,7 @@ class Job:
         # A scheduler's workers have devices of their own, which needn't be here.
         self.devices = [] if request.scheduler else dealt(request.options.device, request.threads)
         self.summary = Summary(request.out, device=request.options.device, threads=len(self.devices) or 1)
+        self._shares: deque[float | None] = deque()  # of blocks under way: how much of the data ends with them
         self.told: list[Diagnostic] = []  # of the first rows without an answer, where no file takes them
 
     def run(self, progress: Progress) -> Summary:
@@ -71,13 +73,12 @@ class Job:
             if output.known:
                 self._learn(tuple(Field(n, d, tuple(s)) for n, d, s in output.known["fields"]), output.known["tile"])
             if not output.delivered:
-                progress(self.summary, self.source.rows)
                 for outcome in self._outcomes(self._begun(output)):
                     if outcome.rejects and self.request.fails:
                         raise StoppedError(*output.words(outcome.rejects[0]))
                     output.put(outcome)
                     self.summary.seconds = time.monotonic() - began
-                    progress(self.summary, self.source.rows)
+                    progress(self.summary, self._total(self._shares.popleft()))
                 if not self.plan.fields:
                     self._learn(self._computer("cpu").expected(), 1)
             output.finish(self.plan)
@@ -119,7 +120,15 @@ class Job:
         if not self.plan.fields:
             ranges = self._probed(ranges)
         output.begin(self.plan)
-        return ranges
+        return map(self._under_way, ranges)
+
+    def _under_way(self, range: Range | BadPart) -> Range | BadPart:
+        self._shares.append(self.source.share(range))
+        return range
+
+    def _total(self, share: float | None) -> int | None:
+        """About how many rows there are, where that can be known."""
+        return round(self.summary.rows / share) if share and self.source.rows is None else self.source.rows
 
     def _ranges(self, output: Output) -> Iterator[Range | BadPart]:
         """Those that no earlier run has finished. What comes through a pipe is compared with what that run was given."""

@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 import gradcli
 from tests.tasks.batch.jobs import Process, journal, run
 
 pytest.importorskip("distributed")
-psutil = pytest.importorskip("psutil")
 
 ROWS, BLOCK_ROWS = 300, 25
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(gradcli.__file__).parents[1])}
@@ -26,7 +26,7 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(gradcli.__file__).parents[1]
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A scheduler at an address, with two workers, none of which is where the data is."""
+    """The file of a scheduler, which has two workers, none of which is where the data is."""
     folder = tmp_path_factory.mktemp("cluster")
     file = folder / "scheduler.json"
     dask = [sys.executable, "-m", "dask"]
@@ -40,7 +40,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         while (folder / "log").read_bytes().count(b"Registered to:") < 2:
             assert time.monotonic() < end, (folder / "log").read_text()
             time.sleep(0.05)
-        yield json.loads(file.read_text())["address"]
+        yield str(file)
     finally:
         for process in (workers, scheduler):
             process.terminate()
@@ -87,7 +87,7 @@ def test_the_same_bytes(address: str, folder: Path) -> None:
     whole = result(folder)
     done = run(folder, job("--scheduler", address))
     assert (done.wait(), told(done), result(folder)) == (6, [], whole)
-    rows = (folder / "data.csv").read_bytes()
+    rows, address = (folder / "data.csv").read_bytes(), json.loads(Path(address).read_text())["address"]
     done = run(folder, job("--scheduler", address, "--rows-format", "csv", rows="-"), given=rows)
     assert (done.wait(), told(done), result(folder)) == (6, [], whole)
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from tests.tasks.batch.jobs import Process, journal, run
@@ -238,6 +240,33 @@ def test_a_limit_of_memory(folder: Path) -> None:
     assert done.wait() == 4
     assert told(done)[0].startswith("error[E405]")
     assert "400 rows are finished" in done.err
+
+
+def computing(running: Process) -> list[psutil.Process]:
+    return psutil.Process(running.pid).children()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there are no such processes elsewhere")
+def test_what_computes_ends_with_the_job(folder: Path) -> None:
+    """Whatever ends that, and whatever is being computed."""
+    running = Process(folder, job("--threads", "2", program="loop.tg"))
+    running.wait_for(lambda: len(journal(folder / "out.csv")) == 10)
+    children = computing(running)
+    assert len(children) == 2
+    running.kill()
+    assert running.wait() == -9
+    assert psutil.wait_procs(children, timeout=20)[1] == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there are no such processes elsewhere")
+def test_what_computes_is_killed(folder: Path) -> None:
+    running = Process(folder, job("--threads", "2", program="loop.tg"))
+    running.wait_for(lambda: len(journal(folder / "out.csv")) == 10)
+    for child in computing(running):
+        child.kill()
+    assert running.wait() == 4
+    assert told(running) == ["error[E405]: a process that computed a block has ended: signal SIGKILL"]
+    assert "500 rows are finished and kept in out.csv.partial" in running.err
 
 
 # ---- pipes -----------------------------------------------------------------------------------------------------------
