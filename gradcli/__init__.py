@@ -36,9 +36,10 @@ fills them. A run can keep everything (`keeping`): `ancestry` is that as a graph
 gradient, `walks` remember which way most of one came, `zeros` why it is zero, `nonfinite` and `blame` what made a nan, and
 `elements` what depends on one element. Functions with a rule of their own are called by `own_functions`, and asked by
 `own_rules`. `symbolic` reads a run back as SymPy's expressions, and writes them as code. `values`, `boxes`, `lanes` and
-`backends` say what a value is. Many rows run at once (`lanes`, `mapping`): operations take them `by_rows`, hot expressions as
-one (`fused_rows`) by `row_functions`, whose formulas `rewriting` makes shorter and `row_source` writes; parts of rows go by
-`slices`, very many rows in `blocks`; where they differ in what they do, `divergence` divides them and joins them again.
+`backends` say what a value is, `devices` and `cuda` where it can be. Many rows run at once (`lanes`, `mapping`): operations
+take them `by_rows`, hot expressions as one (`fused_rows`) by `row_functions`, whose formulas `rewriting` makes shorter and
+`row_source` writes; parts of rows go by `slices`, very many rows in `blocks`; where they differ in what they do, `divergence`
+divides them and joins them again.
 
 An evaluation goes `Source -> lang.parse -> lang.resolve -> engine -> tasks.evaluate -> Evaluation -> report -> stdout`,
 and `gradcli eval --show ast|program|trace` prints what lies between.

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from ..diagnostics import GradcliError, Span
 from ..ops import OPS
+from .backends import CPU
 from .lanes import Group, Lanes, UnrelatedError, deepest, narrow, spread, with_rows
 from .run import Run
 from .tape import Site
@@ -83,9 +84,14 @@ def part_by(run: Run, group: Group) -> None:
 
 def apart(run: Run, value: Lanes) -> NoReturn:
     """Parts the rows by a value that decides a shape, or what is done next."""
-    flat = value.array.reshape(-1, value.group.size)
-    _, labels = run.backend.xp.unique(flat, axis=1, return_inverse=True)
-    raise ApartError(value.group, labels.reshape(-1))
+    unique, flat = run.backend.xp.unique, value.array.reshape(-1, value.group.size)
+    if len(flat) > 1 and run.backend is CPU:
+        labels = unique(flat, axis=1, return_inverse=True)[1].reshape(-1)
+    else:  # CuPy would compare whole rows one by one, and wait for each
+        labels = unique(flat[0], return_inverse=True)[1]
+        for numbers in flat[1:]:
+            labels = unique(labels * value.group.size + unique(numbers, return_inverse=True)[1], return_inverse=True)[1]
+    raise ApartError(value.group, labels)
 
 
 def agreed_value(run: Run, value: Any) -> Any:

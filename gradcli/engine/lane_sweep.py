@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..ops import OPS
+from ..ops.scatter import add_at
 from .apply import apply
 from .backends import is_complex, shape_of, sum_to
 from .boxes import primal
@@ -232,7 +233,7 @@ class LaneSweep:
                 continue
             way = part.group.way_to(outer)
             if total.ndim == 1:
-                xp.add.at(total, way, part.array)
+                add_at(xp, total, way, part.array)
             else:
                 total[..., way] += part.array
         return Lanes(total, outer)

@@ -6,6 +6,7 @@ from typing import Any
 
 from .op import Op
 from .rows_elements import chooses, read_elements, write_elements
+from .scatter import add_at
 
 # An index is a tuple of ints, slices, None, Ellipsis and int or bool arrays, as NumPy takes it.
 
@@ -32,7 +33,7 @@ def _index_add(xp: Any, x: Any, value: Any, index: Any, inplace: bool = False) -
     if _is_unique(index):
         y[index] += value
     else:
-        xp.add.at(y, index, value)
+        add_at(xp, y, index, value)
     return y
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from .op import Op, OpError
 from .rows import along_axis, in_line, inner_shapes, positive, with_rows
 from .rules import Shape, fit, one_axis, reshaped
+from .scatter import add_at
 
 
 def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
@@ -70,7 +71,7 @@ def _untake(xp: Any, g: Any, indices: Any, axis: int, shape: Any) -> Any:
     indices = _indices(xp, "take", indices, shape[axis])
     total = xp.zeros(shape, dtype=g.dtype)
     picked = tuple(range(axis, axis + indices.ndim))
-    xp.add.at(xp.moveaxis(total, axis, 0), indices, xp.moveaxis(g, picked, tuple(range(indices.ndim))))
+    add_at(xp, xp.moveaxis(total, axis, 0), indices, xp.moveaxis(g, picked, tuple(range(indices.ndim))))
     return total
 
 
@@ -94,7 +95,7 @@ def _ungather(xp: Any, g: Any, indices: Any, axis: Any, shape: Any) -> Any:
     g, shape = xp.asarray(g), tuple(shape)
     axis = one_axis(axis, shape)
     total = xp.zeros(shape, dtype=g.dtype)
-    xp.add.at(total, _places(xp, _indices(xp, "gather", indices, shape[axis]), axis), g)
+    add_at(xp, total, _places(xp, _indices(xp, "gather", indices, shape[axis]), axis), g)
     return total
 
 
@@ -108,7 +109,7 @@ def _scatter_add(xp: Any, x: Any, indices: Any, values: Any) -> Any:
         raise OpError(f"`scatter_add` adds values of shape {target} here, not {values.shape}")
     like = values.dtype if values.ndim else {"b": False, "i": 0, "f": 0.0, "c": 0j}[values.dtype.kind]  # numbers adapt
     total = xp.array(x, dtype=xp.result_type(x.dtype, like))
-    xp.add.at(total, indices, values)
+    add_at(xp, total, indices, values)
     return total
 
 
@@ -152,7 +153,7 @@ def _untake_rows(xp: Any, compute: Any, operands: Any, laned: Any, options: Any,
     depth = indices.ndim - 1
     total = xp.zeros((*shape, n), g.dtype)
     g = xp.moveaxis(g, (*range(axis, axis + depth), -1), tuple(range(depth + 1)))
-    xp.add.at(_rows_first(xp, total, axis), (_indices(xp, "take", indices, shape[axis]), xp.arange(n)), g)
+    add_at(xp, _rows_first(xp, total, axis), (_indices(xp, "take", indices, shape[axis]), xp.arange(n)), g)
     return total
 
 
@@ -176,7 +177,7 @@ def _scatter_rows(xp: Any, compute: Any, operands: Any, laned: Any, options: Any
     total = xp.array(x, dtype=xp.result_type(x, values))
     if getattr(values, "ndim", 0):
         values = xp.moveaxis(values, -1, len(places))
-    xp.add.at(_rows_first(xp, total, 0), (_indices(xp, "scatter_add", indices, shape[0]), xp.arange(n)), values)
+    add_at(xp, _rows_first(xp, total, 0), (_indices(xp, "scatter_add", indices, shape[0]), xp.arange(n)), values)
     return total
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from .rows import Rule
+from .scatter import add_at
 
 
 def is_laned(index: Any) -> bool:
@@ -75,7 +76,7 @@ def write_elements(adds: bool) -> Rule:
         elif _names_none_twice(options["index"]):
             total[index] += value
         else:
-            xp.add.at(total, index, value)
+            add_at(xp, total, index, value)
         return total
 
     return rule

@@ -162,7 +162,7 @@ def _in_place(name: str) -> Callable[..., Any]:
     return method
 
 
-_VIEWS = {"reshape", "ravel", "transpose", "swapaxes", "squeeze"}
+_VIEWS = {"reshape", "ravel", "transpose", "swapaxes", "squeeze", "view"}
 for _name in [
     *_VIEWS,
     "sum",
@@ -226,6 +226,8 @@ class _Ufunc:
     def at(self, array: ndarray, index: Any, value: Any) -> None:
         if not isinstance(array, ndarray):
             raise TypeError(f"Unsupported type {type(array)}")
+        if array.dtype.char not in "fdL":
+            raise TypeError("cupy.add.at only supports int32, float16, float32, float64, uint32, uint64 as data type")
         self._ufunc.at(array._host, _host(index), _host(value))
 
 

@@ -153,3 +153,20 @@ def test_others(name: str, dtype: str) -> None:
 def test_every_op_is_among_them() -> None:
     lanes = {op.name for op in OPS.values() if op.category == "lanes"}  # which every condition and every vmap takes
     assert OPS.keys() - lanes - {op.name for op in REAL} - CASES.keys() - OTHERS.keys() == set()
+
+
+ADDED = {
+    "complex": "x = v * (1 + 2j)\n    return abs(grad(t)(x))",
+    "whole": "return scatter_add(n, [0, 2, 0], n * 3)",
+    "float": "return scatter_add(v, [0, 2, 0], v * 3)",
+}
+
+
+@pytest.mark.parametrize("name", ADDED)
+def test_elements_are_added_up_where_they_came_from(name: str) -> None:
+    """CuPy adds up real floats only, and unsigned whole numbers."""
+    text = "const V: float[r, 3]\nconst N: int64[r, 3]\nfn t(v) = sum(real(v[[0, 2, 0]] ** 2))\n"
+    text += f"fn row(v, n) {{\n    {ADDED[name]}\n}}\noutput vmap(row)(V, N)\noutput row(V[0], N[0])"
+    inputs = {"V": np.array([[0.5, -1.0, 2.0], [1.5, 0.25, -0.5]]), "N": np.array([[0, 1, -2], [3, -(2**60), 0]])}
+    program = gradcli.load(source=text).with_options(grad=False)
+    np.testing.assert_equal(program.with_options(device="cuda").run(inputs).outputs, program.run(inputs).outputs)
