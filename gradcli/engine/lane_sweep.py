@@ -102,7 +102,9 @@ class LaneSweep:
                 free = free and c is not cotangent
                 self.add(n, Lanes(self._typed(c, operand), group), fresh=c is not cotangent or into is not None)
                 continue
-            c = sum_to(pull(cotangent, result, *arrays), (*shape_of(operand), group.size))
+            c = pull(cotangent, result, *arrays)
+            free = free and c is not cotangent
+            c = sum_to(c, (*shape_of(operand), group.size))
             self.add(n, self.settled(Lanes(self._typed(c, operand), group), operand))
 
     def _by_partials(

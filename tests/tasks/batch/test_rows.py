@@ -77,6 +77,8 @@ PROGRAMS = {
     "a tape": "var x; tape t { t.watch(x); if x > 0 { y = x**2 } else { y = 1.0 } }; output g = t.gradient(y, x)",
     "recursion":
         "fn p(x, n) { if n < 1 { return 1.0 } else { return x * p(x, n - 1) } }; var x; y = p(x, int64(abs(x) * 2)); output y",
+    "what rows share, and a cotangent of two sides": "var x; var w = 0.7; t = w * w; v = x * 2; q = v * v; u = t + v; r = 0.0; "
+                                                     "if x > 0 { r = u * 3 } else { r = u * 5 }; output y = r * r + q",
 }  # fmt: skip
 
 
