@@ -113,6 +113,17 @@ def test_what_gradients_do_not_flow_through_stays_as_it_was() -> None:
     assert finding(found, "differences").theirs == pytest.approx(9.0)
 
 
+@pytest.mark.parametrize("text", ["var x = 1e-200; var z = 1e-170; y = x * z", "var x = 1e-200; var z = 1e-170; y = x * z * x"])
+def test_numbers_near_the_smallest(text: str) -> None:
+    found = run(text, order=2)
+    assert "disagree" not in {f.verdict for f in found.findings}
+
+
+def test_numbers_near_the_largest() -> None:
+    found = run("var x = 1e308; y = x * 10", order=2)
+    assert "disagree" not in {f.verdict for f in found.findings}
+
+
 def test_float32() -> None:
     found = run("var x = [0.3, 0.7]; y = sum(exp(x) * x)", run=Options(dtype="float32"))
     assert verdicts(found)["complex"] == "skipped"

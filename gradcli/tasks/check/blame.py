@@ -28,6 +28,7 @@ from .results import Blame
 from .scatter import Scatter
 
 TINY_STEP = 1e-30
+TINIEST = 1e-290
 FLAT = ("round", "floor", "ceil", "trunc", "sign", "floordiv")
 MANY_PLACES = 300  # of operations
 WRONG = 1e-5  # relative: far above rounding, far below a rule that is wrong
@@ -121,7 +122,8 @@ def _test(run: Run, step: Step) -> Doubt | None:
 
         eps = max(map(_eps, [operands[k], *(y if type(y) is list else [y])]))
         theirs, error = _slope(moved, operands[k], real, eps)
-        if _differ(ours, theirs, error) and _is_smooth(moved, operands[k], ours, eps):
+        vanishes = theirs == 0 and abs(ours) * TINY_STEP * min(_size(operands[k]), 1.0) < TINIEST  # what a complex step moved
+        if not vanishes and _differ(ours, theirs, error) and _is_smooth(moved, operands[k], ours, eps):
             return Doubt(step, ours, theirs, k)
     return None
 

@@ -41,7 +41,7 @@ def slope(case: Case, direction: Direction) -> float:
 
 def second(case: Case, first: Direction, lasts: Sequence[Direction]) -> float:
     """The second derivative along a direction, and then along all of some."""
-    from ...engine.symbolic.calculus import derivative
+    from ...engine.symbolic.calculus import depth, derivative
 
     forms = _forms(case.point)[0]
     slopes = _gradient(case, first.variable)
@@ -54,6 +54,8 @@ def second(case: Case, first: Direction, lasts: Sequence[Direction]) -> float:
     columns = [pair for direction in lasts for pair in _moved(forms.symbols[direction.variable], direction.vector)]
     if len(rows) * len(columns) > MANY_SECONDS:
         raise SkippedError(f"{len(rows) * len(columns)} second derivatives of a closed form are too many")
+    if max((depth(slope) for slope, _ in rows), default=0) > MAX_DEPTH / 2:
+        raise SkippedError("functions nest too deep in the closed form to differentiate it twice")
     terms = (_number(derivative(slope, symbol), forms.point).real * v * w for slope, v in rows for symbol, w in columns)
     return sum(terms, 0.0)
 

@@ -102,7 +102,9 @@ def extrapolated(samples: Samples) -> Estimate:
 def curvature(samples: Samples) -> Estimate:
     """The second derivative by second differences."""
     levels = ((k, samples.level(k)) for k in range(LEVELS))
-    bends = (((b.up - 2 * samples.value + b.down) / b.step**2, 2 * samples.noise(k) / b.step**2) for k, b in levels)
+    bends = (
+        ((b.up - 2 * samples.value + b.down) / (b.step * b.step), 2 * samples.noise(k) / (b.step * b.step)) for k, b in levels
+    )
     return ridders(bends, 2, _drowned)
 
 
@@ -111,7 +113,10 @@ def crossed(together: Samples, apart: Samples, ratio: float) -> Estimate:
     as far, and where it moves the other way."""
     levels = ((k, together.level(k), apart.level(k)) for k in range(LEVELS))
     bends = (
-        ((a.up + a.down - b.up - b.down) / (4 * ratio * a.step**2), max(together.noise(k), apart.noise(k)) / (ratio * a.step**2))
+        (
+            (a.up + a.down - b.up - b.down) / (4 * ratio * (a.step * a.step)),
+            max(together.noise(k), apart.noise(k)) / (ratio * (a.step * a.step)),
+        )
         for k, a, b in levels
     )
     return ridders(bends, 2, _drowned)

@@ -20,7 +20,7 @@ from .closed_form import SkippedError
 from .differences import Estimate, Samples, crossed, curvature, extrapolated
 from .point import Case, Direction, quiet, seed_of
 from .results import OTHERS, Finding
-from .verdicts import FIRST_STEP, Judge, reach, tiny_step, wobble
+from .verdicts import FIRST_STEP, Judge, reach, tiny_step, verify_no_underflow, wobble
 
 
 class SecondJudge(Judge):
@@ -150,6 +150,7 @@ def _complex(judge: SecondJudge) -> Estimate:
     if not judge.is_real:
         raise SkippedError("the complex step needs real numbers in float64")
     step = tiny_step(judge.reach)
+    verify_no_underflow(judge.ours, step * judge.other_reach)
 
     def slope(h: float) -> float:
         try:

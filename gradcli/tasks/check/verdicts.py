@@ -22,6 +22,7 @@ from .point import Case, Direction, quiet
 from .results import AGREE, DISAGREE, INCONCLUSIVE, SKIPPED, CheckOptions, Finding
 
 TINY_STEP = 1e-30  # of the complex step, which has no difference to lose digits in
+TINIEST = 1e-290  # that the complex step may move an output by
 CLOSE = 1e-11  # of what is added up to a derivative: a distance that two right answers may have
 SMALL = 1e-7  # of a natural derivative: what is none
 SAFETY = 10.0  # times an estimated error
@@ -190,6 +191,7 @@ def _complex(judge: Judge, found: Finding) -> None:
     if case.history.complex is not None:
         raise SkippedError(f"the program computes with complex numbers (line {case.history.complex.span.line})")
     step = tiny_step(judge.reach)
+    verify_no_underflow(judge.ours, step)
     slope = _imaginary(case.replay((judge.direction, step * 1j))) / step
     scale = max(judge.size, abs(slope))
     error = 0.0
@@ -210,6 +212,12 @@ def wobble(judge: Judge) -> float:
 def tiny_step(reach: float) -> float:
     """The complex step for numbers of a size: nothing beside them, and no subnormal number."""
     return max(TINY_STEP * min(reach, 1.0), 1e-306)
+
+
+def verify_no_underflow(derivative: float, step: float) -> None:
+    """Raises SkippedError where the complex step would move the output by less than the smallest floats."""
+    if derivative and abs(derivative) * step < TINIEST:
+        raise SkippedError("the numbers are too small for the complex step")
 
 
 def _imaginary(value: object) -> float:
