@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -205,6 +206,26 @@ def test_workers_of_a_cluster_share_the_devices_that_they_see(monkeypatch: pytes
         assert cluster._own_device("cuda:1") == "cuda:1"
     assert found[:3] == ["cuda:0", "cuda:1", "cuda:0"]
     assert found[3] in several("cuda:all")
+
+
+def test_a_cluster_gives_the_bytes_of_one_device(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On workers that are threads here, so that they have the stand-in."""
+    distributed = pytest.importorskip("distributed")
+
+    @contextmanager
+    def client_for(workers: int | None, *_: object) -> Iterator[Any]:
+        kinds = {"processes": False, "threads_per_worker": 1, "dashboard_address": None}
+        with distributed.LocalCluster(n_workers=workers, **kinds) as local, distributed.Client(local) as client:
+            yield client
+
+    monkeypatch.setattr(cluster, "client_for", client_for)
+    wanted = ["--block-rows", "100", "--keep", "key", "-o"]
+    assert batch(folder, *wanted, str(folder / "one.csv"), "--device", "cuda") == 0
+    standin_cuda.copies.clear()
+    assert batch(folder, *wanted, str(folder / "two.csv"), "--device", "cuda:all", "--workers", "2") == 0
+    assert (folder / "one.csv").read_bytes() == (folder / "two.csv").read_bytes()
+    used = {(copy.thread, copy.device) for copy in standin_cuda.copies}  # Dask may give everything to one of them
+    assert 1 <= len({thread for thread, _ in used}) == len(used) <= 2
 
 
 # ---- memory ----------------------------------------------------------------------------------------------------------
