@@ -92,3 +92,17 @@ def test_memory() -> None:
         print(np.ones(20_000_000).sum())  # the limit is gone
     """)
     assert done.stdout == "1000000.0\nE405 True\n20000000.0\n"
+
+
+def test_a_timeout_that_a_library_takes_for_an_error_of_its_own() -> None:
+    done = python("""
+        try:
+            with limited(0.2, None, last_words):
+                try:
+                    while True: sum(range(10))
+                except Exception:
+                    raise AttributeError("half of a module was imported")
+        except GradcliError as error:
+            print("raised", error.diagnostics[0].code)
+    """)
+    assert (done.stdout, done.stderr) == ("raised E404\n", "")
