@@ -39,10 +39,12 @@ gradient, `walks` remember which way most of one came, `zeros` why it is zero, `
 `backends` say what a value is, `devices` and `cuda` where it can be. Many rows run at once (`lanes`, `mapping`): operations
 take them `by_rows`, hot expressions as one (`fused_rows`) by `row_functions`, whose formulas `rewriting` makes shorter and
 `row_source` writes; parts of rows go by `slices`, very many rows in `blocks`; where they differ in what they do, `divergence`
-divides them and joins them again.
+divides them and joins them again. `row_runs` runs a whole program for rows of data, and `connections` knows which of them have
+a gradient.
 
 An evaluation goes `Source -> lang.parse -> lang.resolve -> engine -> tasks.evaluate -> Evaluation -> report -> stdout`,
-and `gradcli eval --show ast|program|trace` prints what lies between.
+and `gradcli eval --show ast|program|trace` prints what lies between. A batch goes `rows.sources -> ranges -> tasks.batch.block ->
+engine.row_runs -> columns -> rows.writing`, a block at a time; `tasks.batch.job` sees to it that every block comes to its end.
 
 To add a builtin, write one entry in ops. A statement: the grammar, a record in lang/syntax.py, and its case in
 resolving, running and printing. An error: one call where it is found, one entry in codes.py. An output format: one file
