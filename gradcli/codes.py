@@ -51,7 +51,8 @@ _COMMAND_LINE = {
     ),
     "E006": Code(
         "the answer can't be written",
-        "The folder isn't there, may not be written, or the disk is full. No partial file is left behind.",
+        "The folder isn't there, may not be written, or the disk is full. No partial file is left behind;\n"
+        "what `batch` has finished is kept for --resume.",
         "Make the folder, free space, or choose another file for -o.",
         "$ gradcli eval -e 'x**2' --set x=3 -o nowhere/y.json",
     ),

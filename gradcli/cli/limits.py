@@ -69,8 +69,9 @@ def _time_limit(seconds: float | None, last_words: Callable[[Diagnostic], object
     import signal
     import threading
 
-    reached = Diagnostic("E404", f"the program ran longer than --timeout {seconds:g} seconds", help="raise --timeout, or do less")
+    from .signals import kept_from_threads
 
+    reached = Diagnostic("E404", f"the program ran longer than --timeout {seconds:g} seconds", help="raise --timeout, or do less")
     fired = False
 
     def interrupt(signal_number: int, frame: FrameType | None) -> None:
@@ -86,7 +87,8 @@ def _time_limit(seconds: float | None, last_words: Callable[[Diagnostic], object
 
     watchdog = threading.Timer(seconds + grace, end)
     watchdog.daemon = True
-    watchdog.start()
+    with kept_from_threads():
+        watchdog.start()
     has_timer = hasattr(signal, "setitimer")  # Windows has none; the watchdog is enough there
     if has_timer:
         before = signal.signal(signal.SIGALRM, interrupt)

@@ -7,6 +7,8 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
+from .signals import kept_from_threads
+
 if TYPE_CHECKING:
     from ..tasks.batch.summary import Summary
 
@@ -44,7 +46,8 @@ class Bar:
             elif self._timer is None:  # not before: the job forks when it begins, which threads make unsafe
                 self._timer = threading.Timer(_MOMENT - (time.monotonic() - self._began), self._appear)
                 self._timer.daemon = True
-                self._timer.start()
+                with kept_from_threads():
+                    self._timer.start()
 
     def close(self) -> None:
         """Takes the bar away, for good."""
