@@ -35,7 +35,8 @@ class Terminal:
         self._ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 12, width, 0, 0))
         command = [sys.executable, "-m", "gradcli", *arguments]
-        environment = {**os.environ, "TERM": "xterm-256color"}
+        told = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+        environment = {**told, "TERM": "xterm-256color"}
         self.process = subprocess.Popen(
             command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=theirs
         )

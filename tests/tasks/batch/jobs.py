@@ -15,6 +15,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+ROOT = str(Path(__file__).parents[3])
+if ROOT not in sys.path:  # where a process finds this module; behind all else, so that it finds the package that is tested
+    sys.path.append(ROOT)
 _CONTEXT = multiprocessing.get_context("forkserver")
 _LOADED = """
 gradcli.cli.app gradcli.cli.batch gradcli.report.batch gradcli.lang.parser gradcli.tasks.programs gradcli.tasks.batch.job
