@@ -18,7 +18,7 @@ from ...engine.devices import is_gpu, sizes_for
 from ...lang import program
 from ...lang.imports import imported_texts
 from ...rows.blocks import BadPart, Range
-from ...rows.sources import STDIN, open_source
+from ...rows.sources import STDIN, Source, open_source
 from .block import Computer, Outcome, read_range
 from .journal import fingerprint
 from .output import Output, unwritable
@@ -27,6 +27,9 @@ from .processes import can_fork, in_processes
 from .request import STDOUT, Request, output_format, verify_apart
 from .summary import Summary
 from .workers import dealt, in_threads
+
+BLOCK_NUMBERS = 2**23  # in the data of a block, at most, unless its rows are longer than that
+LEAST_ROWS = 2**10
 
 
 class StoppedError(GradcliError):
@@ -57,7 +60,7 @@ class Job:
             node.source, request.options, imported_texts(node), request.shared, columns, request.keep, request.nan, request.reduce
         )
         self.sizes = sizes_for(request.options.device)
-        self.block_rows = request.block_rows or self.sizes.block
+        self.block_rows = request.block_rows or _block_rows(self.source, self.sizes.block)
         # A scheduler's workers have devices of their own, which needn't be here.
         self.devices = [] if request.scheduler else dealt(request.options.device, request.threads)
         self.summary = Summary(request.out, device=request.options.device, threads=len(self.devices) or 1)
@@ -186,3 +189,11 @@ class Job:
 
     def _on(self, device: str) -> Plan:
         return replace(self.plan, options=self.plan.options.with_changes(device=device))
+
+
+def _block_rows(source: Source, most: int) -> int:
+    """Rows of a block: fewer than what suits the device where they are long."""
+    width = max(1, len(source.columns))
+    if source.rows and source.bytes:
+        width = max(width, source.bytes // (8 * source.rows))
+    return max(min(most, LEAST_ROWS), min(most, BLOCK_NUMBERS // width))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,9 @@ import pytest
 from gradcli.diagnostics import GradcliError
 from gradcli.rows.blocks import BadPart, Block
 from gradcli.tasks.batch.block import Computer, Outcome, read_range
+from gradcli.tasks.batch.job import Job
 from gradcli.tasks.batch.plan import Field, Plan, bound_columns, parse_renamings
+from gradcli.tasks.batch.request import Request
 from tests.tasks.batch.one_by_one import OPTIONS, parsed
 
 
@@ -182,3 +185,11 @@ def test_renamings() -> None:
     assert parse_renamings(["price=S", " a = b "]) == {"price": "S", "a": "b"}
     with pytest.raises(GradcliError, match="expected COLUMN=NAME"):
         parse_renamings(["price"])
+
+
+@pytest.mark.parametrize(("width", "rows"), [(1, 2**16), (1_000, 8_388), (100_000, 2**10)])
+def test_blocks_of_long_rows_are_shorter(width: int, rows: int, tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.zeros((4, width)))
+    node = parsed("var x\noutput y = sum(x)")
+    job = Job(node, Request(str(tmp_path / "x.npy"), str(tmp_path / "out.csv"), OPTIONS))
+    assert job.block_rows == pytest.approx(rows, rel=0.01)  # the file has a header
