@@ -189,7 +189,7 @@ class Computer:
         refused = [Reject(block.start + row, rejects[row]) for row in sorted(rejects)]
         totals = collected.totals() if plan.reduce else None
         columns: list[Column] = []
-        if totals is None:
+        if totals is None and plan.fields:  # while no row has succeeded, nobody knows the columns
             done = None if collected.done.all() else np.flatnonzero(collected.done)
             columns = [
                 Column(name, block.kept[name] if done is None else block.kept[name].take(done), None) for name in plan.keep

@@ -22,7 +22,7 @@ from ...rows.sources import STDIN, Source, open_source
 from .block import Computer, Outcome, read_range
 from .journal import fingerprint
 from .output import Output, unwritable
-from .plan import Field, Plan, bound_columns
+from .plan import Field, Plan, bound_columns, verify_names
 from .processes import can_fork, in_processes
 from .request import STDOUT, Request, output_format, verify_apart
 from .summary import Summary
@@ -52,6 +52,7 @@ class Job:
         self.source = open_source(request.data, request.rows_format)
         verify_apart(request, self.source.paths)
         columns = bound_columns(node, self.source.names, request.shared, request.renamed)
+        verify_names(node, (*request.options.of, *request.options.wrt))
         for name in request.keep:
             if name not in self.source.columns:
                 help = did_you_mean(name, self.source.columns) or f"its columns are {', '.join(self.source.columns)}"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ...diagnostics import Diagnostic, GradcliError, Source, did_you_mean
+from ...engine.derived import named_outputs
 from ...engine.evaluator import declared_names
 from ...lang import program
 from ..evaluation import Options
@@ -85,6 +86,15 @@ def bound_columns(
             ]
         )
     return {name: column for name, column in bound.items() if name not in shared}
+
+
+def verify_names(node: program.Program, names: Iterable[str]) -> None:
+    """Raises GradcliError (E003) for a name of `--of` or `--wrt` that no row can have. What instances have, only runs tell."""
+    known = list(dict.fromkeys([*(name for name, _ in named_outputs(node)), *node.names, *declared_names(node)]))
+    for name in names:
+        if name not in known and not node.has_modules:
+            help = did_you_mean(name, known) or f"its names are {_listed(known[:12])}"
+            raise GradcliError(Diagnostic("E003", f"the program has no `{name}`", help=help))
 
 
 def _listed(names: Iterable[str]) -> str:

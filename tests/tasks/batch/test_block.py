@@ -193,3 +193,20 @@ def test_blocks_of_long_rows_are_shorter(width: int, rows: int, tmp_path: Path) 
     node = parsed("var x\noutput y = sum(x)")
     job = Job(node, Request(str(tmp_path / "x.npy"), str(tmp_path / "out.csv"), OPTIONS))
     assert job.block_rows == pytest.approx(rows, rel=0.01)  # the file has a header
+
+
+@pytest.mark.parametrize("options", [{"of": ("yy",)}, {"wrt": ("yy",)}])
+def test_names_that_no_row_can_have(options: dict[str, Any], tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.zeros(4))
+    request = Request(str(tmp_path / "x.npy"), str(tmp_path / "out.csv"), OPTIONS.with_changes(**options))
+    with pytest.raises(GradcliError, match="the program has no `yy`") as caught:
+        Job(parsed("var x\ny = 2 * x\noutput y"), request)
+    assert (caught.value.exit_code, caught.value.diagnostics[0].help) == (2, "did you mean `y`?")
+
+
+def test_no_row_succeeds_and_keys_are_kept(tmp_path: Path) -> None:
+    np.savez(tmp_path / "d.npz", id=np.arange(3.0), x=np.arange(3.0))
+    request = Request(str(tmp_path / "d.npz"), str(tmp_path / "out.csv"), OPTIONS, keep=("id",), threads=1)
+    summary = Job(parsed("var x\nexpect x < 0\noutput y = 2 * x"), request).run(lambda summary, total: None)
+    assert (summary.rows, summary.failed, summary.exit_code) == (3, 3, 6)
+    assert (tmp_path / "out.csv").read_text() == "id,y,dy/dx\n"
