@@ -11,6 +11,8 @@ import gc
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..diagnostics import Diagnostic, GradcliError
 from .backends import Backend, backend_for
 from .by_rows import ApartError
@@ -54,9 +56,7 @@ class RowRuns:
 
     def answers(self, size: int) -> Iterator[Answered | Failed]:
         """The answers for `size` rows, in no order. Raises GradcliError for limits that are those of the whole job."""
-        import numpy
-
-        pending = [numpy.arange(size)]
+        pending = [np.arange(size)]
         while pending:
             rows = pending.pop()
             if len(rows) < 2:
@@ -72,8 +72,6 @@ class RowRuns:
 
     def _attempt(self, rows: Any, size: int) -> tuple[Answered | Failed | None, list[Any]]:
         """What a run for some of the rows gave, if it did, and the rows that are to run again."""
-        import numpy
-
         backend, group = backend_for(self.settings.device), Group(len(rows))
         laned = {name: Lanes(_taken(backend, column, rows, size), group) for name, column in self.columns.items()}
         run = self._run(laned, group)
@@ -82,16 +80,16 @@ class RowRuns:
         except ApartError as error:
             return None, _parted(run, rows, group, error)
         except UnrelatedError:
-            return None, numpy.array_split(rows, 2)
+            return None, np.array_split(rows, 2)
         except MemoryError:
             self._crowded = True
-            return None, numpy.array_split(rows, 2)
+            return None, np.array_split(rows, 2)
         except GradcliError as error:
             code = error.diagnostics[0].code
             if code == _STEPS and not group.divided:
                 return Failed(rows, error.diagnostics), []  # steps count for all rows alike until they divide
             self._crowded = code == _MEMORY
-            return None, numpy.array_split(rows, 2) if self._crowded else _suspects(run, rows, group)
+            return None, np.array_split(rows, 2) if self._crowded else _suspects(run, rows, group)
         return answered, [rows[[k]] for k in failing]
 
     def _together(self, run: Run, rows: Any, group: Group) -> tuple[Answered | None, list[int]]:
@@ -107,16 +105,12 @@ class RowRuns:
             return None, sorted(failing)
         good = None
         if failing:
-            import numpy
-
-            good = numpy.ones(len(rows), bool)
+            good = np.ones(len(rows), bool)
             good[sorted(failing)] = False
         return Answered(rows, good, group, answer), sorted(failing)
 
     def _alone(self, row: int) -> Answered | Failed:
-        import numpy
-
-        rows = numpy.array([row])
+        rows = np.array([row])
         run = self._run({name: _single(column[..., row]) for name, column in self.columns.items()}, None)
         try:
             frame = execute(self.compiled, run)
@@ -148,23 +142,19 @@ def _single(value: Any) -> Any:
 
 def _parted(run: Run, rows: Any, group: Group, error: ApartError) -> list[Any]:
     """The rows in parts that can each go on together."""
-    import numpy
-
     to_host = run.backend.to_host
-    labels = numpy.full(len(rows), -1)  # of rows that are elsewhere already
+    labels = np.full(len(rows), -1)  # of rows that are elsewhere already
     labels[slice(None) if error.group is group else to_host(error.group.way_to(group))] = to_host(error.labels)
-    parts = [rows[labels == label] for label in numpy.unique(labels).tolist()]
-    return parts if len(parts) > 1 else numpy.array_split(rows, 2)
+    parts = [rows[labels == label] for label in np.unique(labels).tolist()]
+    return parts if len(parts) > 1 else np.array_split(rows, 2)
 
 
 def _suspects(run: Run, rows: Any, group: Group) -> list[Any]:
     """The rows in two parts, where one of those that ran last has failed: these and the others, or halves."""
-    import numpy
-
     last = run.group
     if last is not None and last is not group and last.within(group):
-        chosen = numpy.zeros(len(rows), bool)
+        chosen = np.zeros(len(rows), bool)
         chosen[run.backend.to_host(last.way_to(group))] = True
         if 0 < chosen.sum() < len(rows):
             return [rows[~chosen], rows[chosen]]
-    return numpy.array_split(rows, 2)
+    return np.array_split(rows, 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import numpy as np
@@ -57,3 +58,16 @@ def executed(source: str, **options: Any) -> tuple[Run, list[Any]]:
     settings = Options(**options).settings
     run = Run(settings, {})
     return run, execute(compile_program(settings, gradcli.load(source=source)._resolved), run)
+
+
+def garbage(source: str) -> int:
+    """How many objects a run leaves to the garbage collector, which doesn't look while a program runs."""
+    program = gradcli.load(source=source).with_options(grad=False)
+    program.run()  # what compiling it drops from caches isn't the run's
+    gc.collect()
+    gc.disable()
+    try:
+        program.run()
+        return gc.collect()
+    finally:
+        gc.enable()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import warnings
 from typing import Any
 
@@ -12,6 +11,7 @@ from hypothesis import given, settings
 
 import gradcli
 from gradcli.diagnostics import GradcliError
+from tests.engine.programs import garbage
 
 from .divergent_programs import programs
 from .programs import evaluate
@@ -115,20 +115,8 @@ xs = array(xs)
 var w = 1.0
 """
 
-    def garbage(n: int) -> int:
-        program = gradcli.load(source=f"{functions}for i in range({n}) {{ y = detach({call}) }}\noutput y").with_options(
-            grad=False
-        )
-        program.run()
-        gc.collect()
-        gc.disable()
-        try:
-            program.run()
-            return gc.collect()
-        finally:
-            gc.enable()
-
-    assert garbage(13) < garbage(3) + 10
+    few, many = (garbage(f"{functions}for i in range({n}) {{ y = detach({call}) }}\noutput y") for n in (3, 13))
+    assert many < few + 10
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import tracemalloc
 import pytest
 
 import gradcli
+from tests.engine.programs import garbage
 
 LOOP = "fn f(x) { s = 0.0; for i in range(%d) { s = s * 0.999 + sin(x * i) * 0.01 }; return s }\n"
 ASKS = "fn asks(y, x) = grad(y, x)\n"
@@ -24,19 +25,6 @@ CALLS = [
     "jvp(fn(x) = jvp(f)(x, 1.0))({x}, 1.0)",
     "grad(grad(f))({x})",
 ]
-
-
-def garbage(source: str) -> int:
-    """How many objects a run leaves to the garbage collector, which doesn't look while a program runs."""
-    program = gradcli.load(source=source).with_options(grad=False)
-    program.run()  # what compiling it drops from caches isn't the run's
-    gc.collect()
-    gc.disable()
-    try:
-        program.run()
-        return gc.collect()
-    finally:
-        gc.enable()
 
 
 def peak(source: str) -> float:

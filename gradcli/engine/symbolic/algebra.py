@@ -8,7 +8,6 @@ Arrays of forms are NumPy's arrays of objects: their operators, methods and shap
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -172,12 +171,6 @@ def counterpart(op: Op) -> Callable[..., Any] | None:
         return getattr(ALGEBRA, op.name) if found is not None and op.kernel is None else None
     compute = op.compute
     return None if compute is None else lambda *operands, **options: compute(np, *operands, **options)
-
-
-@lru_cache(maxsize=1024)
-def has_form(op: Op) -> bool:
-    """Whether closed forms can be read through an entry."""
-    return counterpart(op) is not None
 
 
 def of_formula(formula: Formula, operands: tuple[Any, ...]) -> Any:

@@ -1,4 +1,4 @@
-"""A block of rows, computed: the one function that threads, GPUs and clusters all map over their data."""
+"""A block of rows, computed: the one function that processes, GPUs and clusters all map over their data."""
 
 from __future__ import annotations
 
@@ -61,13 +61,9 @@ class Outcome(NamedTuple):
     def succeeded(self) -> int:
         return self.size - self.failed
 
-    @property
-    def is_unreadable(self) -> bool:
-        return any(reject.is_unreadable for reject in self.rejects)
-
 
 class Computer:
-    """Computes blocks by a plan. It has the program compiled for itself: one for each thread."""
+    """Computes blocks by a plan. It has the program compiled for itself: there is one for each thread or process."""
 
     def __init__(self, plan: Plan, node: program.Program) -> None:
         self.plan, self.node = plan, node
@@ -226,7 +222,7 @@ def _refined(kinds: Any, labels: Any) -> Any:
 
 
 def _rows_last(values: Any, index: Any) -> Any:
-    if values.dtype == object and len(values) and not isinstance(values[0], str):
+    if values.dtype == object:  # arrays of one shape, by now
         return np.stack([np.asarray(v) for v in values[index]], axis=-1)
     return np.moveaxis(values[index], 0, -1)
 

@@ -1,5 +1,5 @@
-"""Threads that compute blocks, each with a program compiled for itself. NumPy lets go of the interpreter in its loops, so
-they run at once."""
+"""Threads that compute blocks, each with a program compiled for itself: on GPUs, which compute while Python goes on, and on
+cores where processes don't fork (`processes.py`)."""
 
 from __future__ import annotations
 

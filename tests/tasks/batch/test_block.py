@@ -136,7 +136,7 @@ def test_a_part_that_can_not_be_read_is_one_reject() -> None:
     outcome = read_range(plan, BadPart("data/part-2.csv", "it is damaged", 10))
     assert isinstance(outcome, Outcome)
     assert (outcome.rejects[0].row, outcome.rejects[0].part) == (10, "data/part-2.csv")
-    assert (outcome.size, outcome.failed, outcome.is_unreadable) == (0, 0, True)
+    assert (outcome.size, outcome.failed, outcome.rejects[0].is_unreadable) == (0, 0, True)
 
 
 def test_columns_that_nobody_has_rows_for() -> None:
