@@ -134,9 +134,10 @@ class LaneSweep:
         share before it gets them all."""
         if type(g) is list:
             return [part if part is None else self.each(part, like) for part, like in zip(g, y, strict=True)]
-        if type(y) is not Lanes or type(primal(g)) is Lanes:
+        like = primal(y)
+        if type(like) is not Lanes or type(primal(g)) is Lanes:
             return g
-        return apply(self.run, self.site.derived(SPREAD_ROWS), (g,), {"group": y.group})
+        return apply(self.run, self.site.derived(SPREAD_ROWS), (g,), {"group": like.group})
 
     def _seeded(self, site: Site, operands: Any, numbers: tuple[int, ...], g: Lanes, y: Any, number: int) -> None:
         """The same where the rows are those that ask, and share all values: of a sweep from several seeds."""

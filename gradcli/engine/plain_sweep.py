@@ -233,13 +233,14 @@ class Sweep(LaneSweep):
     ) -> None:
         run, op = self.run, site.op
         self.site = site
-        parts = map(primal, g if type(g) is list else (g,))
-        laned = type(y) is Lanes or op.category == "lanes" or Lanes in map(type, (*parts, *operands))
+        inner = primal(y)  # which may be boxed at lower levels, as operands may
+        parts = map(primal, (*(g if type(g) is list else (g,)), *operands))
+        laned = type(inner) is Lanes or op.category == "lanes" or Lanes in map(type, parts)
         if laned:
             self.laned = self.risks = True
             g = self.each(g, y)
-            if op.category == "lanes" and type(y) is Lanes:
-                g = self.lift(g, y.group)
+            if op.category == "lanes" and type(inner) is Lanes:
+                g = self.lift(g, inner.group)
         if op is PART:
             self._add_part(numbers[0], operands[0], options["index"], g)
             return
@@ -291,11 +292,12 @@ class Sweep(LaneSweep):
                 # What a rule gives that isn't one of the arrays it was given, nor a view of one, is new.
                 self.add(n, self._fit(c, operands[k]), handed_on or id(c) not in given)
                 continue
-            if is_complex(primal(c := c.v)) and not is_complex(operands[k]):
+            like = primal(operands[k])
+            if is_complex(primal(c := c.v)) and not is_complex(like):
                 c = apply(run, site.derived(REAL), (c,))
             if laned:
                 c = apart_from(c) if op is SETITEM and not handed_on else c
-                c = self.settled(c, operands[k])
+                c = self.settled(c, like)
                 self.add(n, c, fresh=handed_on and not self.recorded)
                 continue
             if handed_on and n not in self.cotangents:

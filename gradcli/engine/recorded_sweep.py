@@ -47,7 +47,7 @@ class RecordedSweep(Sweep):
                     continue
                 operands = list((a, b)[: len(site.op.signature.operands)] if site.narrow else a)
                 if site.op.elementwise:
-                    if type(y) is Lanes:
+                    if type(primal(y)) is Lanes:
                         self.laned, g = True, self.each(g, y)
                     for k, n in zip(site.operands, numbers, strict=True):
                         if type(operands[k]) is not Blank:

@@ -23,21 +23,24 @@ by_row = vmap(grad(f), in_axes = [0, none])(xs, 0.7)
 by_shared = grad(fn(w) = sum(vmap(f, in_axes = [0, none])(xs, w)))(0.7)
 along = jvp(fn(w) = vmap(f, in_axes = [0, none])(xs, w))(0.7, 1.0)
 second = vmap(grad(grad(f)), in_axes = [0, none])(xs, 0.7)
-output value, by_row, by_shared, along, second
+turned = vmap(fn(x, w) = jvp(grad(f))(x, 1.0, w), in_axes = [0, none])(xs, 0.7)
+output value, by_row, by_shared, along, second, turned
 """
 ALONE = """value = []
 by_row = []
 along = []
 second = []
+turned = []
 by_shared = 0.0
 for x in XS {
     value = append(value, f(x, 0.7))
     by_row = append(by_row, grad(f)(x, 0.7))
     along = append(along, jvp(fn(w) = f(x, w))(0.7, 1.0))
     second = append(second, grad(grad(f))(x, 0.7))
+    turned = append(turned, jvp(grad(f))(x, 1.0, 0.7))
     by_shared += grad(f, wrt = 1)(x, 0.7)
 }
-output value, by_row, by_shared, along, second
+output value, by_row, by_shared, along, second, turned
 """
 
 

@@ -120,6 +120,7 @@ FUNCTIONS: dict[str, tuple[str, Any]] = {
     "branches": ("where(x > 0.5, x**3 * sin(x), 1 / (x - x))", lambda x: x**3 * mpmath.sin(x)),
     "arrays": ("sum(sin([1.0, 2.0, 3.0] * x) @ [[x], [x**2], [1.0]])",
                lambda x: mpmath.sin(x) * x + mpmath.sin(2 * x) * x**2 + mpmath.sin(3 * x)),
+    "complex numbers": ("sum(real(flip([x, x**2] * (1 + 2j)) * [x + 1j, 2j]))", lambda x: x**3 - 2 * x**2 - 4 * x),
     "a loop": ("loop(x)", lambda x: sum(x**k / mpmath.factorial(k) for k in range(6))),
     "elements": ("elements(x)", lambda x: x**6 + x**3),
     "recursion": ("power(4, x)", lambda x: x**4),
