@@ -13,9 +13,10 @@ from ..diagnostics import Span
 from ..lang import program
 from ..ops import OPS
 from .apply import to_array
-from .backends import is_inexact, shape_of
+from .backends import is_inexact
 from .changes import note
 from .compiler import Compiler
+from .derivatives import zeros_like
 from .keeping import KeepingTrace
 from .run import Run
 from .tape import Site, primal
@@ -104,7 +105,7 @@ def attach(run: Run, value: Any, req: Any, span: Span, name: str = "") -> Any:
         )
     variable.req = req
     note(run, ("grad", variable))
-    variable.grad = run.backend.xp.zeros(state.shape, state.dtype) if shape_of(state) else type(state)(0)
+    variable.grad = zeros_like(run, state)
     variable.attach(run)
     run.attached[variable.number] = variable
     if isinstance(run.trace, KeepingTrace):

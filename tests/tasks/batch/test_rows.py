@@ -75,6 +75,7 @@ PROGRAMS = {
     "a list and a dict": "var x; y = [x * 2, 3.0]; z = {a: x**2, b: \"text\"}; output y, z",
     "a derivative": "var x; fn f(t) { if t > 0 { return t**3 } else { return t } }; output g = grad(f)(x)",
     "a tape": "var x; tape t { t.watch(x); if x > 0 { y = x**2 } else { y = 1.0 } }; output g = t.gradient(y, x)",
+    "an attached gradient": "var x; attach_grad(x); record { y = x**2 }; if x > 0 { backward(y) }; output g = x.grad",
     "recursion":
         "fn p(x, n) { if n < 1 { return 1.0 } else { return x * p(x, n - 1) } }; var x; y = p(x, int64(abs(x) * 2)); output y",
     "what rows share, and a cotangent of two sides": "var x; var w = 0.7; t = w * w; v = x * 2; q = v * v; u = t + v; r = 0.0; "
