@@ -10,6 +10,7 @@ from ..diagnostics import Span
 from ..ops import OPS
 from .apply import apply, to_array
 from .backends import dtype_name, is_complex, is_inexact, shape_of
+from .connections import verify_derived
 from .lanes import Lanes
 from .reverse import sweep
 from .run import Run, Unconnected
@@ -314,16 +315,19 @@ def hvp(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> A
 
 
 def contains_derivative(run: Run, traced: list[Traced]) -> bool:
-    """Whether the history of the values holds anything that a sweep computed."""
+    """Whether the history of the values holds anything that a sweep computed. Parts the rows of data where some do."""
     if not run.trace.swept:
         return False
     needed = {t[1] for t in traced}
-    for segment in reachable([t[2] for t in traced], 0):
+    segments = reachable([t[2] for t in traced], 0)
+    for segment in segments:
         records = segment.records
         for k in range(len(segment) - 1, -1, -1):
             if segment.first + k in needed:
                 site, in0, in1 = records[k * STRIDE : k * STRIDE + 3]
                 if site.of is not None:
+                    if run.parts_rows and run.group is not None and run.group.outermost().divided:
+                        verify_derived(run, traced, segments)
                     return True
                 needed.update(inputs_of(in0, in1))
     return False

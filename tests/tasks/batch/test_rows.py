@@ -74,6 +74,7 @@ PROGRAMS = {
     "random numbers": "var x; y = x * uniform(0, 1) if x > 0 else x; output y + uniform(0, 1)",
     "a list and a dict": "var x; y = [x * 2, 3.0]; z = {a: x**2, b: \"text\"}; output y, z",
     "a derivative": "var x; fn f(t) { if t > 0 { return t**3 } else { return t } }; output g = grad(f)(x)",
+    "a derivative in some rows": "var x; y = x**2; if x > 0 { y = grad(x**3, x) * 2 }; output y",
     "a tape": "var x; tape t { t.watch(x); if x > 0 { y = x**2 } else { y = 1.0 } }; output g = t.gradient(y, x)",
     "an attached gradient": "var x; attach_grad(x); record { y = x**2 }; if x > 0 { backward(y) }; output g = x.grad",
     "recursion":
