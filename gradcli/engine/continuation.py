@@ -14,7 +14,7 @@ from ..diagnostics import GradcliError
 from ..ops import OPS
 from ..ops.formula import Formula
 from .apply import elementwise, structural
-from .backends import shape_of
+from .backends import CPU, shape_of
 from .formulas import forward_formula
 from .lanes import Lanes, deepest, with_rows
 from .run import Run
@@ -141,6 +141,14 @@ def _log_of_sum(xp: Any, a: Any, b: Any) -> Any:
     return xp.where(xp.real(a) < xp.real(b), b, a) + xp.log1p(xp.exp(-_abs(xp, a - b)))
 
 
+def _gamma(xp: Any, x: Any) -> Any:
+    """By reflection left of 1/2: there the imaginary part that SciPy gives has the rounding error of the real one."""
+    left = xp.real(x) < 0.5
+    right = CPU.function(OPS["gamma"])(xp.where(left, 1.0 - x, x))
+    turn = x - 2.0 * xp.round(xp.real(x) / 2.0)
+    return xp.where(left, xp.pi / (xp.sin(xp.pi * turn) * right), right)
+
+
 def _correlate(xp: Any, a: Any, v: Any, **options: Any) -> Any:
     return OPS["correlate"].compute(xp, a, xp.conj(v), **options)  # type: ignore[misc]
 
@@ -178,6 +186,7 @@ _FORMS: dict[str, Callable[..., Any]] = {
     "logdet": _logdet,
     "cbrt": _cube_root,
     "logaddexp": _log_of_sum,
+    "gamma": _gamma,
     "softplus": lambda xp, x: _log_of_sum(xp, x, 0.0),
     "degrees": lambda xp, x: x * (180.0 / xp.pi),
     "radians": lambda xp, x: x * (xp.pi / 180.0),
