@@ -14,7 +14,7 @@ from typing import Any
 from ..ops import OPS
 from ..ops.formula import Formula
 from ..ops.op import Op
-from .formulas import partial_formula, per_op
+from .formulas import partial_formula, partial_on_reals, per_op
 
 EXPRESSION = "expression"  # the name of compound ops that a program's expressions are
 ONE, ZERO = Formula("number", 1.0), Formula("number", 0.0)
@@ -46,9 +46,9 @@ def compound(name: str, formula: Formula, n_operands: int, category: str = "arit
 
 @per_op
 def cotangent_op(op: Op, operand: int) -> tuple[Op, tuple[int | str, ...]]:
-    """The share of an operand in a cotangent, `g * partial`, as an op; and what it takes after `g`: operands of `op` by
+    """The share of a real operand in a cotangent, `g * partial`, as an op; and what it takes after `g`: operands of `op` by
     index, and "result"."""
-    partial = partial_formula(op, operand)
+    partial = partial_on_reals(op, operand)
     reads = tuple(sorted(partial.reads(), key=str))
     places: dict[int | str, Formula] = {read: Formula("operand", k + 1) for k, read in enumerate(reads)}
     formula = strict_product(Formula("operand", 0), substitute(partial, places))
@@ -57,9 +57,9 @@ def cotangent_op(op: Op, operand: int) -> tuple[Op, tuple[int | str, ...]]:
 
 @per_op
 def tangent_op(op: Op, active: tuple[int, ...]) -> tuple[Op, tuple[int | str, ...]]:
-    """The tangent of an op whose operands `active` have one, as an op of these tangents and what stands second here:
-    operands of `op` by index, and "result"."""
-    partials = [partial_formula(op, k) for k in active]
+    """The tangent of an op of real operands, of which `active` have one, as an op of these tangents and what stands second
+    here: operands of `op` by index, and "result"."""
+    partials = [partial_on_reals(op, k) for k in active]
     reads = tuple(sorted(frozenset().union(*(p.reads() for p in partials)), key=str))
     n = len(active)
     places: dict[int | str, Formula] = {read: Formula("operand", n + k) for k, read in enumerate(reads)}

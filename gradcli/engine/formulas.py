@@ -47,6 +47,14 @@ def partial_formula(op: Op, operand: int) -> Formula:
 
 
 @per_op
+def partial_on_reals(op: Op, operand: int) -> Formula:
+    """The same for real operands: the partials of `imag` and `angle` are imaginary, and no real number moves that way."""
+    partial = partial_formula(op, operand)
+    turns = any(node.kind == "number" and type(node.value) is complex for node in partial)
+    return Formula("number", 0.0) if turns else partial
+
+
+@per_op
 def rule_reads(op: Op, operands: tuple[int, ...]) -> frozenset[int | str]:
     """The operands, and "result", whose values the partials by `operands` read."""
     return frozenset().union(*(partial_formula(op, k).reads() for k in operands))
@@ -82,7 +90,7 @@ def fast_by_name(name: str) -> Callable[..., Any]:
 def scalar_partial(op: Op, operand: int) -> Callable[..., Any]:
     """The partial by one operand on floats: `(y, *operands) -> partial`."""
     source = FormulaSource(arrays=False)
-    return source.function(f"y, {_operands(op)}", source.value(partial_formula(op, operand)), _scalar_by_name)
+    return source.function(f"y, {_operands(op)}", source.value(partial_on_reals(op, operand)), _scalar_by_name)
 
 
 def strict(g: float, partial: float) -> float:
@@ -100,7 +108,7 @@ def scalar_pull(op: Op, operands: tuple[int, ...], repairs: bool) -> Callable[..
     source.names["strict"] = strict
     results = []
     for position, k in enumerate(operands):
-        partial = partial_formula(op, k)
+        partial = partial_on_reals(op, k)
         if is_number(partial, 1.0):
             results.append("g")
         elif is_number(partial, -1.0):
@@ -125,7 +133,7 @@ def scalar_push(op: Op, operands: tuple[int, ...], repairs: bool = False) -> Cal
     source.names["strict"] = strict
     terms = []
     for position, k in enumerate(operands):
-        partial = partial_formula(op, k)
+        partial = partial_on_reals(op, k)
         if is_number(partial, 1.0):
             terms.append(f"t{position}_")
         elif is_number(partial, -1.0):

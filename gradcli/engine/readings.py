@@ -21,6 +21,7 @@ from .read_derivatives import DERIVATIVES, MAX_NODES, Callee, NotPlainError, Rea
 from .scalars import FAST
 
 COMPARISONS = frozenset(("lt", "le", "gt", "ge", "eq", "ne"))
+TURNING = frozenset(("imag", "angle"))  # whose partials are imaginary, also on floats: a formula would multiply them
 READ = "reading"  # the name of the ops that readings become
 
 
@@ -113,7 +114,7 @@ def is_operation(node: program.Expression) -> bool:
 
 
 def is_simple(op: Op) -> bool:
-    return op.elementwise and op.differentiable and op.integers != "bool"
+    return op.elementwise and op.differentiable and op.integers != "bool" and op.name not in TURNING
 
 
 class _Scope:

@@ -121,6 +121,8 @@ FUNCTIONS: dict[str, tuple[str, Any]] = {
     "arrays": ("sum(sin([1.0, 2.0, 3.0] * x) @ [[x], [x**2], [1.0]])",
                lambda x: mpmath.sin(x) * x + mpmath.sin(2 * x) * x**2 + mpmath.sin(3 * x)),
     "complex numbers": ("sum(real(flip([x, x**2] * (1 + 2j)) * [x + 1j, 2j]))", lambda x: x**3 - 2 * x**2 - 4 * x),
+    "parts of real numbers": ("sum(x**3 * imag([x, 2 * x]) + x**2 * angle(x)) + imag(x) + sin(angle(x)) + real(x)**4",
+                              lambda x: x**4),
     "a loop": ("loop(x)", lambda x: sum(x**k / mpmath.factorial(k) for k in range(6))),
     "elements": ("elements(x)", lambda x: x**6 + x**3),
     "recursion": ("power(4, x)", lambda x: x**4),
