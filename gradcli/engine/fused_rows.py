@@ -13,6 +13,7 @@ from typing import Any
 
 from ..ops import OPS
 from ..ops.formula import Formula
+from ..ops.op import Op
 from .apply import apply, record
 from .backends import broadcast_shapes, shape_of
 from .boxes import UNBOXED, level_of, primal
@@ -54,20 +55,30 @@ class FusedRows:
         shape = self._shape(values, primals)
         if shape is None:
             return MISS
+        if not self._is_known():
+            return MISS
+        return self._value(run, group, values, [narrow(p, group) for p in primals], shape)
+
+    def _is_known(self) -> bool:
+        """Whether there is an operation that does the same; it is made when it is first asked for."""
         if self._site is None:
             ops = self._plan.ops
             if any(all(kind == "number" for kind, _ in op.operands) for op in ops):  # of ints, perhaps
                 self._count = -(2**62)
-                return MISS
+                return False
             formula = _formula(self._plan)
             self._key = key_of(formula)
-            self._site = Site(compound(EXPRESSION, formula, len(self._plan.leaves)), ops[-1].site.span)
-        return self._value(run, self._site, group, values, [narrow(p, group) for p in primals], shape)
+            self._site = Site(self._op(formula), ops[-1].site.span)
+        return True
 
-    def _value(self, run: Run, site: Site, group: Group, values: list[Any], primals: list[Any], shape: tuple[int, ...]) -> Any:
-        backend = run.backend
+    def _op(self, formula: Formula) -> Op:
+        return compound(EXPRESSION, formula, len(self._plan.leaves))
+
+    def _value(self, run: Run, group: Group, values: list[Any], primals: list[Any], shape: tuple[int, ...]) -> Any:
+        backend, site = run.backend, self._site
+        assert site is not None
         active = () if self._compares else tuple([k for k, v in enumerate(values) if level_of(v) != UNBOXED])
-        trace = _common_trace([values[k] for k in active]) if active else run.trace
+        trace = common_trace([values[k] for k in active]) if active else run.trace
         if trace is None or trace.keeps_constants:
             return MISS if self._compares else apply(run, site, tuple(values))
         whole = (*shape, group.size)
@@ -107,7 +118,7 @@ class FusedRows:
         return shapes[0] if shapes.count(shapes[0]) == len(shapes) else broadcast_shapes(shapes)
 
 
-def _common_trace(boxed: list[Any]) -> Trace | None:
+def common_trace(boxed: list[Any]) -> Trace | None:
     """The trace that all of these values are on, with nothing boxed in them."""
     traces = [v[2].trace if type(v) is tuple and level_of(v[0]) == UNBOXED else None for v in boxed]
     return traces[0] if all([trace is traces[0] for trace in traces]) else None  # noqa: C419

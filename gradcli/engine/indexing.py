@@ -36,6 +36,20 @@ def compile_items(c: Compiler, items: tuple[program.IndexItem, ...]) -> Callable
     return lambda frame: tuple([closure(frame) for closure in closures])
 
 
+def written_index(items: tuple[program.IndexItem, ...]) -> tuple[Any, ...] | None:
+    """The index in brackets where it is of ints and slices that are written; None for any other."""
+    found: list[Any] = []
+    for item in items:
+        parts = [_written(b) for b in (item.start, item.stop, item.step)] if isinstance(item, program.Slice) else []
+        if not parts and not isinstance(item, program.EllipsisItem) and (number := _written(item)) is not None:
+            found.append(number[0])
+        elif parts and None not in parts:
+            found.append(slice(*[w[0] for w in parts if w is not None]))
+        else:
+            return None
+    return tuple(found)
+
+
 def _compile_item(c: Compiler, item: program.IndexItem) -> Closure:
     from .expressions import compile_value
 
@@ -43,11 +57,10 @@ def _compile_item(c: Compiler, item: program.IndexItem) -> Closure:
         return lambda frame: Ellipsis
     if isinstance(item, program.Slice):
         span = item.span
-        parts = (item.start, item.stop, item.step)
-        written = [_written(b) for b in parts]
-        if None not in written:
-            fixed = slice(*[w[0] for w in written if w is not None])
+        if (written := written_index((item,))) is not None:
+            (fixed,) = written
             return lambda frame: fixed
+        parts = (item.start, item.stop, item.step)
         bounds = [None if b is None else deciding(c, compile_value(c, b), span) for b in parts]
         return lambda frame: slice(*[None if b is None else _bound(frame[0], b(frame), span) for b in bounds])
     span = item.span
