@@ -52,7 +52,7 @@ class FusedRows:
         assert group is not None
         if not all([type(p) is not Lanes or group.within(p.group) for p in primals]):  # noqa: C419
             return MISS
-        shape = self._shape(values, primals)
+        shape = self._shape(run, values, primals)
         if shape is None:
             return MISS
         if not self._is_known():
@@ -95,7 +95,7 @@ class FusedRows:
         kept = Lanes(WithPartials(whole, y.dtype, partials), group) if by else None
         return record(trace, site, values, primals, {}, value, active, kept)
 
-    def _shape(self, values: list[Any], primals: list[Any]) -> tuple[int, ...] | None:
+    def _shape(self, run: Run, values: list[Any], primals: list[Any]) -> tuple[int, ...] | None:
         """The shape of what the expression gives a row; None where its operands are anything but floats and float64 arrays that
         go together, with the rows that run, or too few so far."""
         shapes, largest = [], 0
@@ -113,7 +113,7 @@ class FusedRows:
         if largest < MANY:
             return None
         self._count += largest
-        if self._count < HOT:
+        if self._count < HOT and not run.parts_rows:  # where what a row gives mustn't depend on what ran before
             return None
         return shapes[0] if shapes.count(shapes[0]) == len(shapes) else broadcast_shapes(shapes)
 

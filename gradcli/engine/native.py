@@ -68,12 +68,13 @@ def _kind_of(node: Formula) -> str:
 class Kernels:
     """The native code of formulas: made once they have computed enough, a kernel for each kind of operands."""
 
-    def __init__(self, formulas: Sequence[Formula], make: Callable[[tuple[bool, ...]], Kernel]) -> None:
+    def __init__(self, formulas: Sequence[Formula], make: Callable[..., Kernel]) -> None:
+        """`make(by_row, *variant)` makes a kernel: see `mapped` and `summed`."""
         self._formulas, self._make = formulas, make
         nodes = {id(node) for formula in formulas for node in formula}
         self._left = AFTER // len(nodes)  # elements that NumPy computes before
         self._readable: bool | None = None
-        self._made: dict[tuple[bool, ...], Kernel] = {}
+        self._made: dict[tuple[Any, ...], Kernel] = {}
 
     def are_hot(self, elements: int) -> bool:
         """Whether native code is to compute so many elements."""
@@ -84,17 +85,20 @@ class Kernels:
             self._readable = can_read(self._formulas)
         return self._readable
 
-    def run(self, n: int, m: int, results: Sequence[Any], operands: Sequence[Any], more: Sequence[Strided] = ()) -> bool:
-        """Computes what the arrays `results` are given as, for `m` elements of `n` rows. Returns False where an operand lies in
-        another way than kernels take it."""
+    def run(
+        self, n: int, m: int, results: Sequence[Any], operands: Sequence[Any], more: Sequence[Strided] = (), *variant: Any
+    ) -> bool:
+        """Computes the arrays `results` for `m` elements of `n` rows. Returns False where an operand lies in another way than
+        kernels take it."""
         numbers = [np.array(v) if type(v) is float else v for v in operands]
         found = [strided(v, n) for v in numbers]
         if None in found:
             return False
         by_row = tuple([v.shape[-1:] == (n,) for v in numbers])
-        if by_row not in self._made:
-            self._made[by_row] = self._make(by_row)
-        self._made[by_row](n, m, [*[strided(v, n) for v in results], *found, *more])  # type: ignore[list-item]
+        key = by_row, *variant
+        if key not in self._made:
+            self._made[key] = self._make(*key)
+        self._made[key](n, m, [*[strided(v, n) for v in results], *found, *more])  # type: ignore[list-item]
         return True
 
 
@@ -130,33 +134,53 @@ def mapped(formulas: Sequence[Formula], by_row: tuple[bool, ...]) -> Kernel:
 
 
 def summed(
-    formula: Formula, partials: Sequence[Formula], by_row: tuple[bool, ...], n_totals: int
+    formula: Formula, partials: Sequence[Formula], by_row: tuple[bool, ...], n_totals: int, backwards: bool
 ) -> Kernel:
-    """The kernel `(n, m, arrays)` of the formula's sum over `m` elements, for each of `n` rows, one element after the other;
-    `partials` are added up where they belong. The arrays are: the sums, where each partial goes, the operands, and `n_totals`
-    arrays that are 0 at first, of which the partials' are parts. Each total is followed by an entry that has as its address how
-    many elements it has."""
+    """The kernel `(n, m, arrays)` of the formula's sum over `m` elements, for each of `n` rows, one element after the other.
+    The `partials` are added up where they belong, in the same order, or `backwards`. The arrays are: the sums, where each
+    partial goes, the operands; and for each of `n_totals` arrays with all of these places, its address and how many elements it
+    has, then the first element that there are partials of, and the first after these."""
     code = _Code(1 + len(partials) + len(by_row) + 2 * n_totals)
     y, places, operands = code.arrays[0], code.arrays[1 : 1 + len(partials)], code.arrays[1 + len(partials) :]
-    totals = [(operands[k], operands[k + 1]) for k in range(len(by_row), len(operands), 2)]
+    totals = list(zip(operands[len(by_row) :: 2], operands[len(by_row) + 1 :: 2], strict=True))
 
     def rows(r: str, width: int) -> None:
-        for total, size in totals:
-            code.loop("0", size[0], 1, lambda i, _, a=total: code.store(_zero(width), code.at(a, i), r, width))  # type: ignore[misc]
+        kind = _type(width)
 
-        def element(i: str, so_far: str) -> str:
+        def reading(i: str) -> _Reading:
             values = [code.load(code.at(a, i), r, width, own) for a, own in zip(operands, by_row, strict=False)]
-            reading = _Reading(code, width, values)
+            return _Reading(code, width, values)
+
+        def add(found: _Reading, i: str) -> None:
             for place, partial in zip(places, partials, strict=True):
                 address = code.at(place, i)
-                old = code.load(address, r, width, True)
-                code.store(code.new(f"fadd {_type(width)} {old}, {reading.of(partial)}"), address, r, width)
-            return code.new(f"fadd {_type(width)} {so_far}, {reading.of(formula)}")
+                total = code.new(f"fadd {kind} {code.load(address, r, width, True)}, {found.of(partial)}")
+                code.store(total, address, r, width)
 
-        # Beside -0.0 every number stays as it is.
-        total = code.loop("0", "%m", 1, element, (_type(width), _splat(-0.0, width)))
-        code.store(total, y[0], r, width)
+        def element(i: str, so_far: str) -> str:
+            found = reading(i)
+            if not backwards:
+                add(found, i)
+            return code.new(f"fadd {kind} {so_far}, {found.of(formula)}")
 
+        def element_back(i: str) -> None:
+            i = code.new(f"sub i64 {last}, {i}")
+            add(reading(i), i)
+
+        for (address, size), (first, stop) in totals:
+            # Beside -0.0 any number stays as it is, as where the first one is put there.
+            def start(i: str, address: str = address, first: str = first, stop: str = stop) -> None:
+                after, before = code.new(f"icmp sge i64 {i}, {first}"), code.new(f"icmp slt i64 {i}, {stop}")
+                given = code.new(f"and i1 {after}, {before}")
+                value = code.new(f"select i1 {given}, {kind} {_splat(-0.0, width)}, {kind} {_splat(0.0, width)}")
+                code.store(value, code.at((address, row), i), r, width)
+
+            code.loop("0", size, 1, lambda i, _, start=start: start(i))  # type: ignore[misc]
+        code.store(code.loop("0", "%m", 1, element, (kind, _splat(0.0, width))), y[0], r, width)
+        if backwards:
+            code.loop("0", "%m", 1, lambda i, _: element_back(i))
+
+    row, last = code.new("mul i64 %n, 8"), code.new("sub i64 %m, 1")
     for width, start, stop in code.stretches():
         code.loop(start, stop, width, lambda r, _, width=width: rows(r, width))  # type: ignore[misc]
     return code.compiled()
@@ -173,10 +197,6 @@ def _number(value: float) -> str:
 def _splat(value: float, width: int) -> str:
     text = _number(value)
     return text if width == 1 else "<" + ", ".join([f"double {text}"] * width) + ">"
-
-
-def _zero(width: int) -> str:
-    return _splat(0.0, width)
 
 
 class _Code:

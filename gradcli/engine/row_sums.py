@@ -66,12 +66,14 @@ def sums_on_rows(c: Compiler, node: program.Apply, cold: Closure) -> Closure:
 class _RowSum(FusedRows):
     """The operation of a sum's plan."""
 
-    __slots__ = ("_bases", "_parts")
+    __slots__ = ("_bases", "_order", "_parts")
 
     def __init__(self, plan: Plan, bases: list[Leaf], node: program.Apply) -> None:
         super().__init__(plan)
         self._bases = bases
         self._parts: Parts = [leaf.value if leaf.kind == "closure" else (_place(bases, leaf), None) for leaf in plan.leaves]
+        # As a sweep comes to them: first what the terms read as it is, then the parts, the last of them first.
+        self._order = sorted(range(len(self._parts)), key=lambda k: (self._parts[k][1] is not None, -k))
 
     def sum(self, frame: list[Any]) -> Any:
         """The sum, for names that are floats and arrays of them, of many rows, once there were enough of them; MISS where the
@@ -85,7 +87,7 @@ class _RowSum(FusedRows):
             return MISS
         primals = [narrow(p, group) for p in primals]
         terms = [_part(primals[base], index) for base, index in self._parts]
-        shape = self._shape([values[base] for base, _ in self._parts], terms)
+        shape = self._shape(run, [values[base] for base, _ in self._parts], terms)
         if not shape or not self._is_known():
             return MISS
         active = tuple([k for k, v in enumerate(values) if level_of(v) != UNBOXED])
@@ -111,8 +113,7 @@ class _RowSum(FusedRows):
         assert group is not None and site is not None
         whole = (*shape, group.size)
         inner = [with_rows(term, group) for term in terms]
-        by = [k for k, (base, _) in enumerate(self._parts) if base in active]
-        by.sort(key=lambda k: _first(self._parts[k][1], primals[self._parts[k][0]].shape), reverse=True)
+        by = [k for k in self._order if self._parts[k][0] in active]
         function = sum_function(backend, self._key, tuple([shape_of(v) == whole for v in inner]), tuple(by))
         if function is None:
             return MISS
@@ -151,11 +152,6 @@ def _part(value: Any, index: Index) -> Any:
     with suppress(IndexError):
         return Lanes(array[index], value.group) if is_lanes else array[index]
     return None
-
-
-def _first(index: Index, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The first element of a part."""
-    return tuple([i.indices(n)[0] if type(i) is slice else i % n for i, n in zip(index or (), shape, strict=False)])
 
 
 # ---- its rule, where partials that came with the value don't do ---------------------------------------------------------

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..ops.formula import Formula
 from .backends import CPU, Backend, sum_to
@@ -18,40 +18,77 @@ from .rewriting import Rewriting
 from .row_functions import CACHED, LEAST, PIECE, Key, buffers_of, formula_of, unbuffered
 from .row_source import RowSource
 
-Place = tuple[int, Any]  # the total, by its number, that a partial is added to, and the part of it
+Place: TypeAlias = tuple[int, Any]  # the total, by its number, that a partial is added to, and the part of it
+SumFunction: TypeAlias = Callable[[tuple[int, ...], Sequence[Any], Sequence[Place], Sequence[Any]], Any]
 
 
 @per_op
-def sum_function(backend: Backend, key: Key, whole: tuple[bool, ...], by: tuple[int, ...]) -> Callable[..., Any] | None:
+def sum_function(backend: Backend, key: Key, whole: tuple[bool, ...], by: tuple[int, ...]) -> SumFunction | None:
     """The function `(shape, operands, places, totals) -> sums` of a formula's terms, of which there are `shape` with the rows
-    last. The partials by the operands `by` are added up in their `places` in the `totals`, arrays that are written over.
-    Products are plain ones, right where they are finite. None for a formula that reads no array of the terms' shape."""
+    last. The partials by the operands `by` are added up in their `places`, one after the other, in the `totals`: arrays that
+    are written over. Products are plain ones, right where they are finite. None for a formula that reads no array of the terms'
+    shape."""
     formula = formula_of(key)
     partials = differentiate(formula, len(whole))
     formulas = Rewriting().all([formula, *[partials[k] for k in by]])
     if not _is_large(formulas[0], whole):
         return None
     terms = _terms(backend, formulas, whole)
-    kernels = [Kernels(formulas, lambda by_row, n=n: summed(formulas[0], formulas[1:], by_row, n)) for n in range(len(by) + 1)]
+    kernels = Kernels(formulas, lambda *how: summed(formulas[0], formulas[1:], *how))
 
     def function(shape: tuple[int, ...], operands: Sequence[Any], places: Sequence[Place], totals: Sequence[Any]) -> Any:
-        sums, n = backend.empty(shape[-1:]), shape[-1]
-        native = kernels[len(totals)]
-        if backend is CPU and native.are_hot(math.prod(shape)) and len(shape) == 2 and _keep_order(places):
-            sizes = [entry for t in totals for entry in (strided(t.reshape(-1, n), n), Strided(t.size // n, 0))]
-            if native.run(n, shape[0], [sums, *[place for _, place in places]], operands, sizes):
-                return sums
-        for total in totals:
-            total[...] = 0.0
-        own = tuple(range(len(shape) - 1))
+        sums = backend.empty(shape[-1:])
+        if backend is CPU and kernels.are_hot(math.prod(shape)) and _natively(kernels, shape, sums, operands, places, totals):
+            return sums
+        own, begun = tuple(range(len(shape) - 1)), set()
+        for total, place in reversed(places):
+            if place.shape != totals[total].shape:
+                totals[total][...] = 0.0
         for some, value, shares in terms(shape, operands):
             value.sum(axis=own, out=sums[some])
-            for (_, place), share in zip(places, shares, strict=True):
+            begun.clear()
+            for (total, place), share in zip(places, shares, strict=True):
                 part = place[..., some]
-                part += share if part.shape == value.shape else sum_to(backend.xp.broadcast_to(share, value.shape), part.shape)
+                if part.shape != value.shape:
+                    share = sum_to(backend.xp.broadcast_to(share, value.shape), part.shape)
+                if total in begun:
+                    part += share
+                else:
+                    part[...] = share
+                begun.add(total)
         return sums
 
     return function
+
+
+def _natively(
+    kernels: Kernels, shape: tuple[int, ...], sums: Any, operands: Sequence[Any], places: Sequence[Place], totals: Sequence[Any]
+) -> bool:
+    """Computes the same by a kernel. Returns False where there is none that adds up in the same order."""
+    n = shape[-1]
+    if len(shape) != 2:
+        return False
+    found: list[list[int]] = [[] for _ in totals]  # where the places begin, in each total
+    more: list[Strided] = []
+    summed_up: set[int] = set()  # the totals of which one element gets a share of every term
+    for total, place in places:
+        here, whole = strided(place, n), strided(totals[total].reshape(-1, n), n)
+        if here is None or whole is None or here.step not in (0, 8 * n):
+            return False
+        first = (here.address - whole.address) // (8 * n)
+        if not found[total]:
+            put = shape[0] if place.shape == shape else 0  # elements that the first share is put to, and not added
+            more += [Strided(whole.address, totals[total].size // n), Strided(first, first + put)]
+        found[total].append(first)
+        if place.shape != shape:
+            summed_up.add(total)
+    if any(len(found[total]) > 1 for total in summed_up):
+        return False
+    falls, rises = ([v == sorted(v, reverse=way) for v in found if len(v) > 2] for way in (True, False))
+    # Of two numbers the sum is the same in both orders.
+    if not (all(falls) or all(rises)):
+        return False
+    return kernels.run(n, shape[0], [sums, *[place for _, place in places]], operands, more, len(totals), not all(falls))
 
 
 def _is_large(formula: Formula, whole: tuple[bool, ...]) -> bool:
