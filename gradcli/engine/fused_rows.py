@@ -55,28 +55,28 @@ class FusedRows:
         shape = self._shape(run, values, primals)
         if shape is None:
             return MISS
-        if not self._is_known():
+        site = self._known()
+        if site is None:
             return MISS
-        return self._value(run, group, values, [narrow(p, group) for p in primals], shape)
+        return self._value(run, site, group, values, [narrow(p, group) for p in primals], shape)
 
-    def _is_known(self) -> bool:
-        """Whether there is an operation that does the same; it is made when it is first asked for."""
+    def _known(self) -> Site | None:
+        """The operation that does the same, if there is one; it is made when it is first asked for."""
         if self._site is None:
             ops = self._plan.ops
             if any(all(kind == "number" for kind, _ in op.operands) for op in ops):  # of ints, perhaps
                 self._count = -(2**62)
-                return False
+                return None
             formula = _formula(self._plan)
             self._key = key_of(formula)
             self._site = Site(self._op(formula), ops[-1].site.span)
-        return True
+        return self._site
 
     def _op(self, formula: Formula) -> Op:
         return compound(EXPRESSION, formula, len(self._plan.leaves))
 
-    def _value(self, run: Run, group: Group, values: list[Any], primals: list[Any], shape: tuple[int, ...]) -> Any:
-        backend, site = run.backend, self._site
-        assert site is not None
+    def _value(self, run: Run, site: Site, group: Group, values: list[Any], primals: list[Any], shape: tuple[int, ...]) -> Any:
+        backend = run.backend
         active = () if self._compares else tuple([k for k, v in enumerate(values) if level_of(v) != UNBOXED])
         trace = common_trace([values[k] for k in active]) if active else run.trace
         if trace is None or trace.keeps_constants:

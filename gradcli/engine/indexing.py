@@ -40,13 +40,17 @@ def written_index(items: tuple[program.IndexItem, ...]) -> tuple[Any, ...] | Non
     """The index in brackets where it is of ints and slices that are written; None for any other."""
     found: list[Any] = []
     for item in items:
-        parts = [_written(b) for b in (item.start, item.stop, item.step)] if isinstance(item, program.Slice) else []
-        if not parts and not isinstance(item, program.EllipsisItem) and (number := _written(item)) is not None:
-            found.append(number[0])
-        elif parts and None not in parts:
-            found.append(slice(*[w[0] for w in parts if w is not None]))
-        else:
+        if isinstance(item, program.EllipsisItem):
             return None
+        if not isinstance(item, program.Slice):
+            if (number := _written(item)) is None:
+                return None
+            found.append(number[0])
+            continue
+        bounds = [bound[0] for b in (item.start, item.stop, item.step) if (bound := _written(b)) is not None]
+        if len(bounds) < 3:
+            return None
+        found.append(slice(*bounds))
     return tuple(found)
 
 

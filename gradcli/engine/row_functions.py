@@ -17,7 +17,8 @@ from .backends import CPU, LINE, Backend, shape_of
 from .compound import differentiate
 from .formula_source import FormulaSource
 from .formulas import array_by_name, forward_formula, per_op
-from .native import Kernels, mapped
+from .native import Kernels
+from .native_source import mapped
 from .rewriting import Rewriting
 from .row_source import RowSource, gives_bools
 

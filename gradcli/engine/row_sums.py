@@ -25,9 +25,8 @@ from .fusion import collect
 from .indexing import written_index
 from .lanes import Lanes, narrow, with_rows
 from .read_derivatives import NotPlainError
-from .run import Run
 from .sum_functions import sum_function
-from .tape import Site, Trace, WithPartials
+from .tape import WithPartials
 from .values import read
 
 SUM = OPS["sum"]
@@ -88,37 +87,24 @@ class _RowSum(FusedRows):
         primals = [narrow(p, group) for p in primals]
         terms = [_part(primals[base], index) for base, index in self._parts]
         shape = self._shape(run, [values[base] for base, _ in self._parts], terms)
-        if not shape or not self._is_known():
+        if not shape or (site := self._known()) is None:
             return MISS
         active = tuple([k for k, v in enumerate(values) if level_of(v) != UNBOXED])
         trace = common_trace([values[k] for k in active]) if active else run.trace
         if trace is None or trace.keeps_constants:
             return MISS
-        recorded = bool(active) and trace.segment is not None
-        if recorded and not ((run.once or run.recordings == 1) and all([type(primals[k]) is Lanes for k in active])):  # noqa: C419
+        active = active if trace.segment is not None else ()
+        if active and not ((run.once or run.recordings == 1) and all([type(primals[k]) is Lanes for k in active])):  # noqa: C419
             return MISS
-        return self._sum(run, trace if recorded else None, values, primals, terms, shape, active if recorded else ())
-
-    def _sum(
-        self,
-        run: Run,
-        trace: Trace | None,
-        values: list[Any],
-        primals: list[Any],
-        terms: list[Any],
-        shape: tuple[int, ...],
-        active: tuple[int, ...],
-    ) -> Any:
-        backend, group, site = run.backend, run.group, self._site
-        assert group is not None and site is not None
         whole = (*shape, group.size)
+        backend = run.backend
         inner = [with_rows(term, group) for term in terms]
         by = [k for k in self._order if self._parts[k][0] in active]
         function = sum_function(backend, self._key, tuple([shape_of(v) == whole for v in inner]), tuple(by))
         if function is None:
             return MISS
-        needed = sum(primals[k].array.size for k in active)
-        run.verify_allocation(8 * needed, f"gradients of {needed} numbers", site.span)
+        if needed := sum([primals[k].array.size for k in active]):
+            run.verify_allocation(8 * needed, f"gradients of {needed} numbers", site.span)
         totals = [backend.empty((*primals[k].shape, group.size)) for k in active]
         places = []
         for k in by:
@@ -126,7 +112,7 @@ class _RowSum(FusedRows):
             total = active.index(base)
             places.append((total, totals[total] if index is None else totals[total][index]))
         y = Lanes(function(whole, inner, places, totals), group)
-        if trace is None:
+        if not active:
             return y
         kept = Lanes(WithPartials((group.size,), y.dtype, totals), group)
         return record(trace, site, values, primals, {}, y, active, kept)

@@ -13,7 +13,8 @@ from ..ops.formula import Formula
 from .backends import CPU, Backend, sum_to
 from .compound import differentiate
 from .formulas import per_op
-from .native import Kernels, Strided, strided, summed
+from .native import Kernels, strided
+from .native_source import Strided, summed
 from .rewriting import Rewriting
 from .row_functions import CACHED, LEAST, PIECE, Key, buffers_of, formula_of, unbuffered
 from .row_source import RowSource
@@ -40,13 +41,13 @@ def sum_function(backend: Backend, key: Key, whole: tuple[bool, ...], by: tuple[
         sums = backend.empty(shape[-1:])
         if backend is CPU and kernels.are_hot(math.prod(shape)) and _natively(kernels, shape, sums, operands, places, totals):
             return sums
-        own, begun = tuple(range(len(shape) - 1)), set()
-        for total, place in reversed(places):
+        own = tuple(range(len(shape) - 1))
+        for total, place in places:
             if place.shape != totals[total].shape:
                 totals[total][...] = 0.0
         for some, value, shares in terms(shape, operands):
             value.sum(axis=own, out=sums[some])
-            begun.clear()
+            begun: set[int] = set()
             for (total, place), share in zip(places, shares, strict=True):
                 part = place[..., some]
                 if part.shape != value.shape:

@@ -112,9 +112,11 @@ PROGRAMS = {
                    "  return [g, h, t.gradient(y, x)]\n}\noutput vmap(f)(X)",
     "sums of parts": "fn f(x) = sum(x[2:] * x[1:-1] * x[:-2] + x[0]) + sum(x[::-1] / (x[1] + 9)) + sum(x[1:] - x[-1:0:-1]**2)\n"
                      "output vmap(value_and_grad(f))(X), vmap(hessian(f))(X)",
-    "sums on some rows": "fn f(x) { s = sum(x * x[0]); if x[1] > 0 { s = s + sum(s * x[1:] + x[:-1]) * sum(x[1:]**2) }; return s }\n"
+    "sums on some rows": "fn f(x) {\n  s = sum(x * x[0])\n  if x[1] > 0 { s = s + sum(s * x[1:] + x[:-1]) * sum(x[1:]**2) }\n"
+                         "  return s\n}\n"
                          "output vmap(value_and_grad(f))(X)",
-    "sums that nan or inf enter": "fn f(x) { y = x[:2] * inf; return sum(sqrt(x)) + sum(x[2:] / (x[:2] * 0)) + sum(0 * y * y + x[0]) }\n"
+    "sums that nan or inf enter": "fn f(x) {\n  y = x[:2] * inf\n"
+                                  "  return sum(sqrt(x)) + sum(x[2:] / (x[:2] * 0)) + sum(0 * y * y + x[0])\n}\n"
                                   "output vmap(value_and_grad(f))(X)",
     "a sum's tangent": "fn f(x) {\n  tape t { t.watch(x); y = sum(x[1:]**3 * x[0]) }\n  return t.gradient(y, x)\n}\n"
                        "fn g(x) = jvp(f)(x, x)\noutput vmap(f)(X), vmap(g)(X), vmap(jacobian(f))(X)",

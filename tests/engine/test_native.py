@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradcli.engine import native
+from gradcli.engine import native, native_source
 from gradcli.engine.backends import CPU, ieee
 from gradcli.engine.row_functions import Key, key_of, pull_function, value_function
 from gradcli.engine.sum_functions import sum_function
@@ -132,8 +132,8 @@ def test_only_what_has_one_right_result_is_native() -> None:
 
 def test_native_code_takes_over_once_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[str] = []
-    made = native._assembled
-    monkeypatch.setattr(native, "_assembled", lambda text: calls.append(text) or made(text))
+    made = native_source._assembled
+    monkeypatch.setattr(native_source, "_assembled", lambda text: calls.append(text) or made(text))
     monkeypatch.setattr(native, "AFTER", 3 * 200)
     _forget()
     x, key = _rows(0, (1, 100)), key_of(Formula("operand", 0) * 3.0)
