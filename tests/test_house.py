@@ -52,6 +52,7 @@ DOORS: dict[str, set[str]] = {
     "pyarrow": {"rows"},
     "scipy": {"engine"},
     "sympy": {"engine"},
+    "llvmlite": {"engine"},
     "lark": {"lang"},
     "typer": {"cli"},
     "rich": {"cli.progress"},
@@ -122,7 +123,7 @@ def loaded_by(*arguments: str) -> set[str]:
     return {name.split(".")[0] for name in done.stderr.split()}
 
 
-HEAVY = {"sympy", "scipy", "cupy", "matplotlib", "dask", "pydantic", "lark", "rich", "pygments", "pandas", "pyarrow"}
+HEAVY = {"sympy", "scipy", "cupy", "matplotlib", "dask", "pydantic", "lark", "rich", "pygments", "pandas", "pyarrow", "llvmlite"}
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ class Sizes(NamedTuple):
         return max(64, min(rows, trace // (8 * max(1, records))))
 
 
-CPU = Sizes(block=2**16, most=2**14, inputs=2**17, trace=2**28)  # a tile stays in the cache, or nearly
+CPU = Sizes(block=2**16, most=2**16, inputs=2**20, trace=2**28)  # what runs at once costs more to begin than the cache would save
 GPU = Sizes(block=2**20, most=2**20, inputs=2**23, trace=2**29)  # starting an operation takes as long as 100,000 rows of it
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from ..ops import OPS
 from ..ops.formula import Formula
+from ..ops.op import Op
 from .apply import apply, record
 from .backends import broadcast_shapes, shape_of
 from .boxes import UNBOXED, level_of, primal
@@ -51,23 +52,33 @@ class FusedRows:
         assert group is not None
         if not all([type(p) is not Lanes or group.within(p.group) for p in primals]):  # noqa: C419
             return MISS
-        shape = self._shape(values, primals)
+        shape = self._shape(run, values, primals)
         if shape is None:
             return MISS
+        site = self._known()
+        if site is None:
+            return MISS
+        return self._value(run, site, group, values, [narrow(p, group) for p in primals], shape)
+
+    def _known(self) -> Site | None:
+        """The operation that does the same, if there is one; it is made when it is first asked for."""
         if self._site is None:
             ops = self._plan.ops
             if any(all(kind == "number" for kind, _ in op.operands) for op in ops):  # of ints, perhaps
                 self._count = -(2**62)
-                return MISS
+                return None
             formula = _formula(self._plan)
             self._key = key_of(formula)
-            self._site = Site(compound(EXPRESSION, formula, len(self._plan.leaves)), ops[-1].site.span)
-        return self._value(run, self._site, group, values, [narrow(p, group) for p in primals], shape)
+            self._site = Site(self._op(formula), ops[-1].site.span)
+        return self._site
+
+    def _op(self, formula: Formula) -> Op:
+        return compound(EXPRESSION, formula, len(self._plan.leaves))
 
     def _value(self, run: Run, site: Site, group: Group, values: list[Any], primals: list[Any], shape: tuple[int, ...]) -> Any:
         backend = run.backend
         active = () if self._compares else tuple([k for k, v in enumerate(values) if level_of(v) != UNBOXED])
-        trace = _common_trace([values[k] for k in active]) if active else run.trace
+        trace = common_trace([values[k] for k in active]) if active else run.trace
         if trace is None or trace.keeps_constants:
             return MISS if self._compares else apply(run, site, tuple(values))
         whole = (*shape, group.size)
@@ -84,7 +95,7 @@ class FusedRows:
         kept = Lanes(WithPartials(whole, y.dtype, partials), group) if by else None
         return record(trace, site, values, primals, {}, value, active, kept)
 
-    def _shape(self, values: list[Any], primals: list[Any]) -> tuple[int, ...] | None:
+    def _shape(self, run: Run, values: list[Any], primals: list[Any]) -> tuple[int, ...] | None:
         """The shape of what the expression gives a row; None where its operands are anything but floats and float64 arrays that
         go together, with the rows that run, or too few so far."""
         shapes, largest = [], 0
@@ -102,12 +113,12 @@ class FusedRows:
         if largest < MANY:
             return None
         self._count += largest
-        if self._count < HOT:
+        if self._count < HOT and not run.parts_rows:  # where what a row gives mustn't depend on what ran before
             return None
         return shapes[0] if shapes.count(shapes[0]) == len(shapes) else broadcast_shapes(shapes)
 
 
-def _common_trace(boxed: list[Any]) -> Trace | None:
+def common_trace(boxed: list[Any]) -> Trace | None:
     """The trace that all of these values are on, with nothing boxed in them."""
     traces = [v[2].trace if type(v) is tuple and level_of(v[0]) == UNBOXED else None for v in boxed]
     return traces[0] if all([trace is traces[0] for trace in traces]) else None  # noqa: C419

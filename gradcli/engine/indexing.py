@@ -36,6 +36,24 @@ def compile_items(c: Compiler, items: tuple[program.IndexItem, ...]) -> Callable
     return lambda frame: tuple([closure(frame) for closure in closures])
 
 
+def written_index(items: tuple[program.IndexItem, ...]) -> tuple[Any, ...] | None:
+    """The index in brackets where it is of ints and slices that are written; None for any other."""
+    found: list[Any] = []
+    for item in items:
+        if isinstance(item, program.EllipsisItem):
+            return None
+        if not isinstance(item, program.Slice):
+            if (number := _written(item)) is None:
+                return None
+            found.append(number[0])
+            continue
+        bounds = [bound[0] for b in (item.start, item.stop, item.step) if (bound := _written(b)) is not None]
+        if len(bounds) < 3:
+            return None
+        found.append(slice(*bounds))
+    return tuple(found)
+
+
 def _compile_item(c: Compiler, item: program.IndexItem) -> Closure:
     from .expressions import compile_value
 
@@ -43,11 +61,10 @@ def _compile_item(c: Compiler, item: program.IndexItem) -> Closure:
         return lambda frame: Ellipsis
     if isinstance(item, program.Slice):
         span = item.span
-        parts = (item.start, item.stop, item.step)
-        written = [_written(b) for b in parts]
-        if None not in written:
-            fixed = slice(*[w[0] for w in written if w is not None])
+        if (written := written_index((item,))) is not None:
+            (fixed,) = written
             return lambda frame: fixed
+        parts = (item.start, item.stop, item.step)
         bounds = [None if b is None else deciding(c, compile_value(c, b), span) for b in parts]
         return lambda frame: slice(*[None if b is None else _bound(frame[0], b(frame), span) for b in bounds])
     span = item.span

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from ..ops import OPS
@@ -37,7 +37,7 @@ def _once(g: Any) -> Any:
 
 
 def _is_one(value: Any) -> bool:
-    return not shape_of(value) and bool(value == 1.0)
+    return isinstance(value, float) and value == 1.0  # a number on a device isn't asked for
 
 
 def _is_plain(value: Any) -> bool:
@@ -73,8 +73,8 @@ class LaneSweep:
         assert group is not None
         free = number in self.owned and g.group is group  # whether nobody needs `g` any more after the last operand
         cotangent = g.array if type(g) is Lanes and g.group is group else spread(backend.xp, g, group).array
-        if type(y) is Lanes and type(y.array) is WithPartials and y.group is group and not self.repairs:
-            return self._by_partials(site, operands, numbers, cotangent, y.array.partials, group)
+        if self.by_partials(site, operands, numbers, g, y):
+            return None
         result, *arrays = [with_rows(v, group) for v in (y, *operands)]
         together = site.op.name == EXPRESSION and not self.repairs and (marked is None or marked.issuperset(numbers))
         if together and all(map(_is_plain, (cotangent, *arrays))):
@@ -107,27 +107,35 @@ class LaneSweep:
             c = sum_to(c, (*shape_of(operand), group.size))
             self.add(n, self.settled(Lanes(self._typed(c, operand), group), operand))
 
-    def _by_partials(
-        self, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, partials: Sequence[Any], group: Group
-    ) -> None:
-        """The same where the partials are known."""
-        self.risks = True
-        backend, once = self.run.backend, _once(g)
-        for k, n, partial in zip(site.operands, numbers, partials, strict=True):
+    def by_partials(self, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, y: Any) -> bool:
+        """Takes a cotangent on by the partials that came with the value. Returns whether it did."""
+        if type(y) is not Lanes or type(y.array) is not WithPartials or self.repairs or self.recorded:
+            return False
+        group = y.group
+        if deepest((g, y, *operands)) is not group:
+            return False
+        self.laned = self.risks = True
+        self.site = site
+        backend = self.run.backend
+        g = g.array if type(g) is Lanes and g.group is group else spread(backend.xp, g, group).array
+        is_one = _is_one(_once(g))
+        for k, n, partial in zip(site.operands, numbers, y.array.partials, strict=True):
             if self.marked is not None and n not in self.marked:
                 continue
+            shape = shape_of(partial) if len(shape_of(partial)) > g.ndim else g.shape
             if _is_one(partial):
                 c, fresh = g, False
-            elif _is_one(once) and shape_of(partial) == g.shape:
+            elif is_one and shape_of(partial) == shape:
                 c, fresh = partial, False  # the record may be passed again
             else:
-                c, fresh = backend.xp.multiply(g, partial, out=backend.empty(g.shape)), True
+                c, fresh = backend.xp.multiply(g, partial, out=backend.empty(shape)), True
             own = (*shape_of(operands[k]), group.size)
             fresh, first = fresh or own != c.shape, n not in self.cotangents
             c = self.settled(Lanes(sum_to(c, own), group), operands[k])
             self.add(n, c, fresh)
             if fresh and first and type(c) is Lanes:
                 self.owned.add(n)
+        return True
 
     def each(self, g: Any, y: Any) -> Any:
         """The cotangent of a result with rows, where rules gave one for all of them: each row has its own, so that what rows

@@ -129,7 +129,8 @@ class Sweep(LaneSweep):
                 elif site.op.elementwise:
                     self._elementwise(site, a, inputs_of(in0, in1), g, y, number)
                 elif not (
-                    (elements and type(b) is tuple and self._element(site, a, b, inputs_of(in0, in1), g, number))
+                    self.by_partials(site, a, inputs_of(in0, in1), g, y)
+                    or (elements and type(b) is tuple and self._element(site, a, b, inputs_of(in0, in1), g, number))
                     or (type(g) is Lanes and site.op is GETITEM and self.part(a[0], b, in0, g))
                 ):
                     self.structural(site, a, b, inputs_of(in0, in1), g, y, number)

@@ -17,6 +17,8 @@ from .backends import CPU, LINE, Backend, shape_of
 from .compound import differentiate
 from .formula_source import FormulaSource
 from .formulas import array_by_name, forward_formula, per_op
+from .native import Kernels
+from .native_source import mapped
 from .rewriting import Rewriting
 from .row_source import RowSource, gives_bools
 
@@ -39,7 +41,8 @@ def key_of(formula: Formula) -> Key:
     return tuple(nodes)
 
 
-def _formula(key: Key) -> Formula:
+def formula_of(key: Key) -> Formula:
+    """The formula that says this."""
     nodes: list[Formula] = []
     for kind, value, _, arguments in key:
         nodes.append(Formula(kind, value, tuple([nodes[k] for k in arguments])))
@@ -49,7 +52,7 @@ def _formula(key: Key) -> Formula:
 @per_op
 def value_function(backend: Backend, key: Key, whole: tuple[bool, ...], by: tuple[int, ...] = ()) -> RowFunction:
     """The value of a formula, and its partials by the operands `by`. Products are plain ones, right where they are finite."""
-    formula = _formula(key)
+    formula = formula_of(key)
     partials = differentiate(formula, len(whole)) if by else []
     return _function(backend, [formula, *[partials[k] for k in by]], whole)
 
@@ -58,7 +61,7 @@ def value_function(backend: Backend, key: Key, whole: tuple[bool, ...], by: tupl
 def pull_function(backend: Backend, key: Key, whole: tuple[bool, ...], by: tuple[int, ...]) -> RowFunction:
     """The cotangents of the operands `by`; that of the value is the last of the operands."""
     n = len(whole) - 1
-    cotangents = differentiate(_formula(key), n, Formula("operand", n))
+    cotangents = differentiate(formula_of(key), n, Formula("operand", n))
     return _function(backend, [cotangents[k] for k in by], whole)
 
 
@@ -68,7 +71,7 @@ def _function(backend: Backend, formulas: list[Formula], whole: tuple[bool, ...]
     large = [k for k, f in enumerate(formulas) if any(whole[i] for i in f.reads() if type(i) is int)]
     small = [k for k in range(len(formulas)) if k not in large]
     of_pieces = _in_pieces(backend, [formulas[k] for k in large], whole)
-    of_wholes = _unbuffered(backend, [formulas[k] for k in small], len(whole))
+    of_wholes = unbuffered(backend, [formulas[k] for k in small], len(whole))
 
     def function(shape: tuple[int, ...], *operands: Any) -> list[Any]:
         results: list[Any] = [None] * len(formulas)
@@ -80,7 +83,8 @@ def _function(backend: Backend, formulas: list[Formula], whole: tuple[bool, ...]
     return function
 
 
-def _unbuffered(backend: Backend, formulas: list[Formula], n: int) -> Callable[..., list[Any]]:
+def unbuffered(backend: Backend, formulas: list[Formula], n: int) -> Callable[..., list[Any]]:
+    """The formulas as one function of `n` operands, each operation on all of them at once."""
     source = FormulaSource(arrays=True, strict=False)
     values = source.values(formulas) if formulas else []
     parameters = ", ".join(f"x{k}" for k in range(n))
@@ -94,27 +98,33 @@ def _in_pieces(
         return lambda shape, operands: []
     xp = backend.xp
     if backend is not CPU:  # where kernels are few and large
-        at_once = _unbuffered(backend, formulas, len(whole))
+        at_once = unbuffered(backend, formulas, len(whole))
         return lambda shape, operands: at_once(*operands)
     source = RowSource(backend, whole)
     step = source.function(formulas)
     buffers, bools = source.buffers, [gives_bools(formula) for formula in formulas]
     wholes = [k for k, is_whole in enumerate(whole) if is_whole]
+    kernels = Kernels(formulas, lambda by_row: mapped(formulas, by_row))
     # Not too short: a call takes as long as some hundred elements.
     piece = min(backend.chunk, max(PIECE, CACHED // (len(formulas) + source.buffers + len(wholes))))
 
     def function(shape: tuple[int, ...], operands: Sequence[Any]) -> list[Any]:
         results = [xp.empty(shape, bool) if is_bool else backend.empty(shape) for is_bool in bools]
         size, n = math.prod(shape), shape[-1]
-        if size <= 2 * piece:
-            step(*results, *_buffers(backend, buffers, shape), *operands)
+        is_hot = kernels.are_hot(size)
+        if not is_hot and size <= 2 * piece:
+            step(*results, *buffers_of(backend, buffers, shape), *operands)
             return results
         arrays = [k for k, v in enumerate(operands) if type(v) is xp.ndarray]
         if arrays == wholes and all([operands[k].flags.c_contiguous for k in wholes]):  # noqa: C419
             line = list(operands)
             for k in wholes:
                 line[k] = operands[k].reshape(-1)
-            _walk(backend, step, [r.reshape(-1) for r in results], line, wholes, buffers, size, piece)
+            flat = [r.reshape(-1) for r in results]
+            if not (is_hot and kernels.run(size, 1, flat, line)):
+                _walk(backend, step, flat, line, wholes, buffers, size, piece)
+        elif is_hot and len(shape) <= 2 and kernels.run(n, size // n, results, operands):
+            pass
         else:  # some rows at a time
             split = [k for k in arrays if operands[k].shape[-1] == n]
             rows = LEAST * max(1, piece * n // size // LEAST)
@@ -135,7 +145,7 @@ def _walk(
     size: int,
 ) -> None:
     """The function by pieces along the last axis of the results and the operands `split`."""
-    buffers = _buffers(backend, n_buffers, (*results[0].shape[:-1], size))
+    buffers = buffers_of(backend, n_buffers, (*results[0].shape[:-1], size))
     part = operands.copy()
     for start in range(0, n, size):
         some = (..., slice(start, start + size))
@@ -146,7 +156,8 @@ def _walk(
         step(*[r[some] for r in results], *buffers, *part)
 
 
-def _buffers(backend: Backend, n: int, shape: tuple[int, ...]) -> list[Any]:
+def buffers_of(backend: Backend, n: int, shape: tuple[int, ...]) -> list[Any]:
+    """`n` arrays of a shape to write to."""
     size = math.prod(shape)
     step = -(-size // LINE) * LINE  # so that each begins where a line does
     block = backend.empty((n * step,))

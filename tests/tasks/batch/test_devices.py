@@ -264,7 +264,7 @@ def test_a_limit_from_outside_comes_back() -> None:
 
 def test_sizes() -> None:
     """A GPU takes many more rows at once, fewer where rows are wide, the trace is long, or memory is short."""
-    assert CPU.tile(1, 10) == 2**14
+    assert CPU.tile(1, 10) == CPU.block == 2**16
     assert GPU.tile(1, 10) == GPU.block == 2**20
     assert GPU.tile(100, 10) == 2**12 * 20
     assert GPU.tile(1, 10_000) == 2**29 // 80_000

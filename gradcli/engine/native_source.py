@@ -1,0 +1,266 @@
+"""Writes kernels, functions in native code, of formulas on rows: as text in LLVM's language, which llvmlite compiles.
+
+Rows are taken by eights, as numbers in one wide register, and the rest one by one; each element of a row is a step of a loop
+around them or inside. The text is made of formulas alone: nothing of a user's program is in it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from array import array
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, NamedTuple, TypeAlias
+
+from ..ops.formula import Formula
+
+LANES = 8  # float64 numbers in the widest registers; narrower ones take them in several steps
+
+_ARITHMETIC = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
+COMPARISONS = {"lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge", "eq": "oeq", "ne": "une"}
+_FUNCTIONS = {"abs": "fabs", "sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc"}
+_EXTREMES = {"maximum": "oge", "minimum": "ole"}
+KINDS = frozenset((*_ARITHMETIC, *COMPARISONS, *_FUNCTIONS, *_EXTREMES, "neg", "square", "where", "number", "operand"))
+
+
+class Strided(NamedTuple):
+    """An array as a kernel takes it: its address, and the bytes from one element of a row to its next."""
+
+    address: int
+    step: int
+
+
+Kernel: TypeAlias = Callable[[int, int, Sequence[Strided]], None]
+
+
+def mapped(formulas: Sequence[Formula], by_row: tuple[bool, ...]) -> Kernel:
+    """The kernel `(n, m, arrays)` of all the formulas' values, for `m` elements of each of `n` rows: the arrays are those of the
+    results, bools where a formula compares, and then the operands. `by_row` says of each operand whether rows have numbers of
+    their own; the rows' lie side by side."""
+    code = _Code(len(formulas) + len(by_row))
+    results, operands = code.arrays[: len(formulas)], code.arrays[len(formulas) :]
+
+    def element(i: str) -> None:
+        to, of = [code.at(a, i) for a in results], [code.at(a, i) for a in operands]
+
+        def rows(r: str, width: int) -> None:
+            reading = _Reading(code, width, [code.load(a, r, width, own) for a, own in zip(of, by_row, strict=True)])
+            for address, formula in zip(to, formulas, strict=True):
+                code.store(reading.of(formula), address, r, width, formula.kind in COMPARISONS)
+
+        for width, start, stop in code.stretches():
+            code.loop(start, stop, width, lambda r, _, width=width: rows(r, width))  # type: ignore[misc]
+
+    code.loop("0", "%m", 1, lambda i, _: element(i))
+    return code.compiled()
+
+
+def summed(formula: Formula, partials: Sequence[Formula], by_row: tuple[bool, ...], n_totals: int, backwards: bool) -> Kernel:
+    """The kernel `(n, m, arrays)` of the formula's sum over `m` elements, for each of `n` rows, one element after the other.
+    The `partials` are added up where they belong, in the same order, or `backwards`. The arrays are: the sums, where each
+    partial goes, the operands; and for each of `n_totals` arrays with all of these places, its address and how many elements it
+    has, then the first element that there are partials of, and the first after these."""
+    code = _Code(1 + len(partials) + len(by_row) + 2 * n_totals)
+    y, places, operands = code.arrays[0], code.arrays[1 : 1 + len(partials)], code.arrays[1 + len(partials) :]
+    totals = list(zip(operands[len(by_row) :: 2], operands[len(by_row) + 1 :: 2], strict=True))
+
+    def rows(r: str, width: int) -> None:
+        kind = _type(width)
+
+        def reading(i: str) -> _Reading:
+            values = [code.load(code.at(a, i), r, width, own) for a, own in zip(operands, by_row, strict=False)]
+            return _Reading(code, width, values)
+
+        def add(found: _Reading, i: str) -> None:
+            for place, partial in zip(places, partials, strict=True):
+                address = code.at(place, i)
+                total = code.new(f"fadd {kind} {code.load(address, r, width, True)}, {found.of(partial)}")
+                code.store(total, address, r, width)
+
+        def element(i: str, so_far: str) -> str:
+            found = reading(i)
+            if not backwards:
+                add(found, i)
+            return code.new(f"fadd {kind} {so_far}, {found.of(formula)}")
+
+        def element_back(i: str) -> None:
+            i = code.new(f"sub i64 {last}, {i}")
+            add(reading(i), i)
+
+        for (address, size), (first, stop) in totals:
+            # Beside -0.0 any number stays as it is, as where the first one is put there.
+            def start(i: str, address: str = address, first: str = first, stop: str = stop) -> None:
+                after, before = code.new(f"icmp sge i64 {i}, {first}"), code.new(f"icmp slt i64 {i}, {stop}")
+                given = code.new(f"and i1 {after}, {before}")
+                value = code.new(f"select i1 {given}, {kind} {_splat(-0.0, width)}, {kind} {_splat(0.0, width)}")
+                code.store(value, code.at((address, row), i), r, width)
+
+            code.loop("0", size, 1, lambda i, _, start=start: start(i))  # type: ignore[misc]
+        code.store(code.loop("0", "%m", 1, element, (kind, _splat(0.0, width))), y[0], r, width)
+        if backwards:
+            code.loop("0", "%m", 1, lambda i, _: element_back(i))
+
+    row, last = code.new("mul i64 %n, 8"), code.new("sub i64 %m, 1")
+    for width, start, stop in code.stretches():
+        code.loop(start, stop, width, lambda r, _, width=width: rows(r, width))  # type: ignore[misc]
+    return code.compiled()
+
+
+def _type(width: int, of: str = "double") -> str:
+    return of if width == 1 else f"<{width} x {of}>"
+
+
+def _number(value: float) -> str:
+    return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
+
+
+def _splat(value: float, width: int) -> str:
+    text = _number(value)
+    return text if width == 1 else "<" + ", ".join([f"double {text}"] * width) + ">"
+
+
+class _Code:
+    """The text of a kernel, in LLVM's language, line by line."""
+
+    def __init__(self, n_arrays: int) -> None:
+        self._lines: list[str] = []
+        self._names = 0
+        self._block = "entry"
+        self._declared: set[str] = set()
+        self.arrays: list[tuple[str, str]] = []  # the address of each, and its step
+        for k in range(n_arrays):
+            where, step = [self.new(f"getelementptr i64, ptr %table, i64 {2 * k + part}") for part in (0, 1)]
+            self.arrays.append((self.new(f"load i64, ptr {where}"), self.new(f"load i64, ptr {step}")))
+        self._whole = self.new(f"and i64 %n, {-LANES}")
+
+    def new(self, expression: str) -> str:
+        self._names += 1
+        self._lines.append(f"  %v{self._names} = {expression}")
+        return f"%v{self._names}"
+
+    def stretches(self) -> tuple[tuple[int, str, str], tuple[int, str, str]]:
+        """The rows that are taken together, and those that are left: how many at a time, from where, to where."""
+        return (LANES, "0", self._whole), (1, self._whole, "%n")
+
+    def at(self, array: tuple[str, str], i: str) -> str:
+        """The address of element `i`."""
+        return self.new(f"add i64 {array[0]}, {self.new(f'mul i64 {i}, {array[1]}')}")
+
+    def load(self, address: str, r: str, width: int, by_row: bool) -> str:
+        if by_row:
+            return self.new(f"load {_type(width)}, ptr {self._pointer(address, r, 8)}, align 8")
+        value = self.new(f"load double, ptr {self._pointer(address, '0', 8)}, align 8")
+        if width == 1:
+            return value
+        one = self.new(f"insertelement {_type(width)} poison, double {value}, i64 0")
+        return self.new(f"shufflevector {_type(width)} {one}, {_type(width)} poison, {_type(width, 'i32')} zeroinitializer")
+
+    def store(self, value: str, address: str, r: str, width: int, is_bool: bool = False) -> None:
+        kind, size = ("i8", 1) if is_bool else ("double", 8)
+        if is_bool:
+            value = self.new(f"zext {_type(width, 'i1')} {value} to {_type(width, 'i8')}")
+        pointer = self._pointer(address, r, size)
+        self._lines.append(f"  store {_type(width, kind)} {value}, ptr {pointer}, align {size}")
+
+    def _pointer(self, address: str, r: str, size: int) -> str:
+        offset = self.new(f"mul i64 {r}, {size}")
+        return self.new(f"inttoptr i64 {self.new(f'add i64 {address}, {offset}')} to ptr")
+
+    def call(self, name: str, width: int, argument: str) -> str:
+        kind = _type(width)
+        function = f"@llvm.{name}.{'f64' if width == 1 else f'v{width}f64'}"
+        self._declared.add(f"declare {kind} {function}({kind})")
+        return self.new(f"call {kind} {function}({kind} {argument})")
+
+    def loop(
+        self, start: str, stop: str, step: int, body: Callable[[str, str], Any], carried: tuple[str, str] | None = None
+    ) -> str:
+        """A loop over an index, and perhaps over a value of a type, which begins as `carried` says and goes from turn to turn;
+        returns what it is in the end."""
+        self._names += 1
+        k, before = self._names, self._block
+        kind, first = carried or ("", "")
+        self._lines.append(f"  br label %head{k}\nhead{k}:")
+        self._lines.append(f"  %i{k} = phi i64 [{start}, %{before}], [%next{k}, %last{k}]")
+        at = len(self._lines)  # where the value's line comes, once its name is known
+        self._lines.append(f"  %more{k} = icmp slt i64 %i{k}, {stop}")
+        self._lines.append(f"  br i1 %more{k}, label %body{k}, label %end{k}\nbody{k}:")
+        self._block = f"body{k}"
+        value = body(f"%i{k}", f"%c{k}")
+        self._lines.append(f"  br label %last{k}\nlast{k}:\n  %next{k} = add i64 %i{k}, {step}\n  br label %head{k}\nend{k}:")
+        if carried is not None:
+            self._lines.insert(at, f"  %c{k} = phi {kind} [{first}, %{before}], [{value}, %last{k}]")
+        self._block = f"end{k}"
+        return f"%c{k}"
+
+    def compiled(self) -> Kernel:
+        text = "\n".join([*sorted(self._declared), "define void @kernel(i64 %n, i64 %m, ptr %table) {", "entry:"])
+        engine, address = _assembled(text + "\n" + "\n".join(self._lines) + "\n  ret void\n}\n")
+        function = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(address)
+
+        def kernel(n: int, m: int, arrays: Sequence[Strided]) -> None:
+            table = array("q", [part for strided in arrays for part in strided])
+            function(n, m, table.buffer_info()[0])
+
+        kernel.engine = engine  # type: ignore[attr-defined] # which holds the code
+        return kernel
+
+
+class _Reading:
+    """Formulas of given operands, as lines of a kernel; what they have in common is computed once."""
+
+    def __init__(self, code: _Code, width: int, operands: list[str]) -> None:
+        self._code, self._width, self._operands = code, width, operands
+        self._known: dict[int, str] = {}
+
+    def of(self, formula: Formula) -> str:
+        for node in formula:
+            if id(node) not in self._known:
+                self._known[id(node)] = self._node(node)
+        return self._known[id(formula)]
+
+    def _node(self, node: Formula) -> str:
+        if node.kind == "operand":
+            return self._operands[int(node.value)]
+        if node.kind == "number":
+            return _splat(float(node.value), self._width)
+        code, kind = self._code, _type(self._width)
+        a, *rest = (self._known[id(argument)] for argument in node.arguments)
+        if node.kind == "where":
+            return code.new(f"select {_type(self._width, 'i1')} {a}, {kind} {rest[0]}, {kind} {rest[1]}")
+        if node.kind == "neg":
+            return code.new(f"fneg {kind} {a}")
+        if node.kind == "square":
+            return code.new(f"fmul {kind} {a}, {a}")
+        if node.kind in _FUNCTIONS:
+            return code.call(_FUNCTIONS[node.kind], self._width, a)
+        if node.kind in _ARITHMETIC:
+            return code.new(f"{_ARITHMETIC[node.kind]} {kind} {a}, {rest[0]}")
+        if node.kind in COMPARISONS:
+            return code.new(f"fcmp {COMPARISONS[node.kind]} {kind} {a}, {rest[0]}")
+        # The first where it is as extreme or a nan, else the second, which may be one.
+        first = code.new(f"fcmp {_EXTREMES[node.kind]} {kind} {a}, {rest[0]}")
+        is_nan = code.new(f"fcmp uno {kind} {a}, {a}")
+        chosen = code.new(f"or {_type(self._width, 'i1')} {first}, {is_nan}")
+        return code.new(f"select {_type(self._width, 'i1')} {chosen}, {kind} {a}, {kind} {rest[0]}")
+
+
+@cache
+def _target() -> tuple[Any, dict[str, Any]]:
+    from llvmlite import binding
+
+    for part in ("target", "asmprinter"):
+        getattr(binding, f"initialize_native_{part}")()
+    features = binding.get_host_cpu_features().flatten()
+    return binding.Target.from_default_triple(), {"cpu": binding.get_host_cpu_name(), "features": features, "opt": 3}
+
+
+def _assembled(text: str) -> tuple[Any, int]:
+    from llvmlite import binding
+
+    target, options = _target()
+    module = binding.parse_assembly(text)
+    engine = binding.create_mcjit_compiler(module, target.create_target_machine(**options))  # which it takes over
+    engine.finalize_object()
+    return engine, engine.get_function_address("kernel")

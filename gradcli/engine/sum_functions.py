@@ -1,0 +1,143 @@
+"""Sums of formulas over the elements of each row, with their gradients, as functions on many rows.
+
+Neither the terms nor their partials are kept: some rows at a time, they are added up where they belong.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeAlias
+
+from ..ops.formula import Formula
+from .backends import CPU, Backend, sum_to
+from .compound import differentiate
+from .formulas import per_op
+from .native import Kernels, strided
+from .native_source import Strided, summed
+from .rewriting import Rewriting
+from .row_functions import CACHED, LEAST, PIECE, Key, buffers_of, formula_of, unbuffered
+from .row_source import RowSource
+
+Place: TypeAlias = tuple[int, Any]  # the total, by its number, that a partial is added to, and the part of it
+SumFunction: TypeAlias = Callable[[tuple[int, ...], Sequence[Any], Sequence[Place], Sequence[Any]], Any]
+
+
+@per_op
+def sum_function(backend: Backend, key: Key, whole: tuple[bool, ...], by: tuple[int, ...]) -> SumFunction | None:
+    """The function `(shape, operands, places, totals) -> sums` of a formula's terms, of which there are `shape` with the rows
+    last. The partials by the operands `by` are added up in their `places`, one after the other, in the `totals`: arrays that
+    are written over. Products are plain ones, right where they are finite. None for a formula that reads no array of the terms'
+    shape."""
+    formula = formula_of(key)
+    partials = differentiate(formula, len(whole))
+    formulas = Rewriting().all([formula, *[partials[k] for k in by]])
+    if not _is_large(formulas[0], whole):
+        return None
+    terms = _terms(backend, formulas, whole)
+    kernels = Kernels(formulas, lambda *how: summed(formulas[0], formulas[1:], *how))
+
+    def function(shape: tuple[int, ...], operands: Sequence[Any], places: Sequence[Place], totals: Sequence[Any]) -> Any:
+        sums = backend.empty(shape[-1:])
+        if backend is CPU and kernels.are_hot(math.prod(shape)) and _natively(kernels, shape, sums, operands, places, totals):
+            return sums
+        own = tuple(range(len(shape) - 1))
+        for total, place in places:
+            if place.shape != totals[total].shape:
+                totals[total][...] = 0.0
+        for some, value, shares in terms(shape, operands):
+            value.sum(axis=own, out=sums[some])
+            begun: set[int] = set()
+            for (total, place), share in zip(places, shares, strict=True):
+                part = place[..., some]
+                if part.shape != value.shape:
+                    share = sum_to(backend.xp.broadcast_to(share, value.shape), part.shape)
+                if total in begun:
+                    part += share
+                else:
+                    part[...] = share
+                begun.add(total)
+        return sums
+
+    return function
+
+
+def _natively(
+    kernels: Kernels, shape: tuple[int, ...], sums: Any, operands: Sequence[Any], places: Sequence[Place], totals: Sequence[Any]
+) -> bool:
+    """Computes the same by a kernel. Returns False where there is none that adds up in the same order."""
+    n = shape[-1]
+    if len(shape) != 2:
+        return False
+    found: list[list[int]] = [[] for _ in totals]  # where the places begin, in each total
+    more: list[Strided] = []
+    summed_up: set[int] = set()  # the totals of which one element gets a share of every term
+    for total, place in places:
+        here, whole = strided(place, n), strided(totals[total].reshape(-1, n), n)
+        if here is None or whole is None or here.step not in (0, 8 * n):
+            return False
+        first = (here.address - whole.address) // (8 * n)
+        if not found[total]:
+            put = shape[0] if place.shape == shape else 0  # elements that the first share is put to, and not added
+            more += [Strided(whole.address, totals[total].size // n), Strided(first, first + put)]
+        found[total].append(first)
+        if place.shape != shape:
+            summed_up.add(total)
+    if any(len(found[total]) > 1 for total in summed_up):
+        return False
+    falls, rises = ([v == sorted(v, reverse=way) for v in found if len(v) > 2] for way in (True, False))
+    # Of two numbers the sum is the same in both orders.
+    if not (all(falls) or all(rises)):
+        return False
+    return kernels.run(n, shape[0], [sums, *[place for _, place in places]], operands, more, len(totals), not all(falls))
+
+
+def _is_large(formula: Formula, whole: tuple[bool, ...]) -> bool:
+    return any(whole[k] for k in formula.reads() if type(k) is int)
+
+
+def _keep_order(places: Sequence[Place]) -> bool:
+    """Whether elements get their shares in the same order where the terms come one by one: where only one part is added to a
+    total, or where parts go through it in steps of the same length, and the later ones come first."""
+    steps: dict[int, list[int]] = {}
+    for total, place in places:
+        steps.setdefault(total, []).append(place.strides[0] if place.ndim > 1 else 0)
+    return all(len(found) == 1 or (found[0] > 0 and found.count(found[0]) == len(found)) for found in steps.values())
+
+
+def _terms(
+    backend: Backend, formulas: list[Formula], whole: tuple[bool, ...]
+) -> Callable[[tuple[int, ...], Sequence[Any]], Iterator[tuple[slice, Any, list[Any]]]]:
+    """The first formula's values and those of the others, some rows at a time: which rows, and both. The first reads a whole
+    array; another that doesn't gives a number, or what broadcasts."""
+    large = [k for k, formula in enumerate(formulas) if _is_large(formula, whole)]
+    small = [k for k in range(len(formulas)) if k not in large]
+    of_wholes = unbuffered(backend, [formulas[k] for k in small], len(whole))
+    source = RowSource(backend, whole)
+    step = source.function([formulas[k] for k in large])
+    at_once = unbuffered(backend, [formulas[k] for k in large], len(whole))
+    arrays = len(large) + source.buffers + sum(whole)
+
+    def terms(shape: tuple[int, ...], operands: Sequence[Any]) -> Iterator[tuple[slice, Any, list[Any]]]:
+        n, width = shape[-1], math.prod(shape[:-1])
+        rows = LEAST * max(1, max(PIECE, CACHED // arrays) // (width * LEAST)) if backend is CPU else n
+        split = [k for k, v in enumerate(operands) if hasattr(v, "shape") and v.shape[-1:] == (n,)]
+        buffers = buffers_of(backend, len(large) + source.buffers, (*shape[:-1], min(rows, n))) if backend is CPU else []
+        part = list(operands)
+        for start in range(0, n, rows):
+            some = slice(start, min(start + rows, n))
+            for k in split:
+                part[k] = operands[k][..., some]
+            if backend is CPU:
+                used = [b[..., : some.stop - start] for b in buffers]
+                step(*used, *part)
+                found = used[: len(large)]
+            else:  # where kernels are few and large
+                found = at_once(*part)
+            values: list[Any] = [None] * len(formulas)
+            for places, given in ((large, found), (small, of_wholes(*part) if small else [])):
+                for k, value in zip(places, given, strict=True):
+                    values[k] = value
+            yield some, values[0], values[1:]
+
+    return terms
