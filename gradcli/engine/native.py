@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Any
 
-import numpy as np
-
 from ..ops.formula import Formula
+from .backends import CPU
 from .native_source import COMPARISONS, KINDS, Kernel, Strided
 
 AFTER = 2**24  # operations on elements; NumPy takes about as long for them as it takes to make the code
@@ -71,7 +70,7 @@ class Kernels:
     ) -> bool:
         """Computes the arrays `results` for `m` elements of `n` rows. Returns False where an operand lies in another way than
         kernels take it."""
-        numbers = [np.array(v) if type(v) is float else v for v in operands]
+        numbers = [CPU.xp.array(v) if type(v) is float else v for v in operands]
         found = [strided(v, n) for v in numbers]
         if None in found:
             return False
