@@ -169,8 +169,12 @@ def _found(data: str) -> list[str]:
         paths = [os.path.join(data, name) for name in names]
         paths = [path for path in paths if os.path.isfile(path)]
         what = f"{data}: the folder has no part files"
-    elif os.path.exists(data):
+    elif os.path.isfile(data):
         return [data]
+    elif os.path.exists(data):
+        hint = "what comes through a pipe can be read from standard input: --rows - --rows-format FORMAT < …"
+        message = f"{data}: it is no regular file: blocks are read in any order, and again"
+        raise GradcliError(Diagnostic("E002", message, help=hint))
     elif glob.has_magic(data):
         found = glob.glob(data, recursive=True)
         paths = [path for path in found if os.path.isfile(path) and not os.path.basename(path).startswith("_")]

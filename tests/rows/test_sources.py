@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -97,6 +98,11 @@ def every_part_bad(path: Path) -> str:
     return str(path)
 
 
+def pipe(path: Path) -> str:
+    os.mkfifo(path / "a.csv")
+    return str(path / "a.csv")
+
+
 @pytest.mark.parametrize(
     ("make", "code", "message"),
     [
@@ -105,6 +111,7 @@ def every_part_bad(path: Path) -> str:
         (empty, "E002", ": the folder has no part files"),
         (mixed, "E002", ": parts of several formats: csv, jsonl"),
         (unknown, "E002", "a.xlsx: don't know how to read this file"),
+        (pipe, "E002", "a.csv: it is no regular file: blocks are read in any order, and again"),
         (every_part_bad, "E002", "a.csv: it has no header: its first line must name the columns"),
         (lambda path: "-", "E001", "of which format are the rows from standard input?"),
     ],
