@@ -108,6 +108,9 @@ COLUMNS: list[tuple[Any, list[object]]] = [
     (pa.array([[[1, 2], [3, 4]], [[5, 6], [7, 8]]]), [[[1, 2], [3, 4]], [[5, 6], [7, 8]]]),
     (pa.array([[[1], [2]], [[3]]]), [[[1], [2]], [[3]]]),
     (pa.array([{"re": 1.0, "im": 2.0}, None]), [1 + 2j, None]),
+    (pa.array([{"re": 1.0, "im": float("inf")}, {"re": None, "im": 1.0}]), [complex(1, float("inf")), "!"]),
+    (pa.array([{"re": 1, "im": 2**60 + 1}, {"re": 2**60, "im": 1}, {"re": 3, "im": 4}]), ["!", "!", 3 + 4j]),
+    (pa.array([{"re": [1.0], "im": [2.0]}]), ["!"]),
     (pa.array([[], []], pa.list_(pa.float64())), [[], []]),
 ]
 
@@ -131,6 +134,17 @@ def test_flat_columns_of_parquet(tmp_path: Path) -> None:
     found = read(write_parquet(tmp_path, table), ["x", "w", "x.1"])
     assert found.source.names == ("x.0", "x.1", "x", "w")
     assert [found.column(name) for name in ("x", "w", "x.1")] == [[5.0, 6.0], [[7.0, 9.0], [8.0, 0.0]], [3.0, 4.0]]
+
+
+def test_integers_that_lie_beside_floats(tmp_path: Path) -> None:
+    """Alone they stay integers; together they are float64, which doesn't hold all of them."""
+    table = pa.table({"x.0": [2**60 + 1, 2**53, -(2**63), 4], "x.1": [1.0, 2.0, 3.0, 4.0], "z.re": [1, 2, 3, -(2**60) - 1]})
+    table = table.append_column("z.im", pa.array([float("inf"), 0.0, 0.0, 0.0]))
+    found = read(write_parquet(tmp_path, table), ["x", "x.0"])
+    assert found.column("x") == ["!", [2.0**53, 2.0], "!", [4.0, 4.0]]
+    assert found.rejected[0] == "column `x.0`: the integer 1152921504606846977 has more digits than a float64 holds"
+    assert read(tmp_path / "a.parquet", ["x.0"]).column("x.0") == [2**60 + 1, 2**53, -(2**63), 4]
+    assert read(tmp_path / "a.parquet", ["z"]).column("z") == [complex(1, float("inf")), 2, 3, "!"]
 
 
 @pytest.mark.parametrize("write", WRITE)

@@ -46,6 +46,7 @@ def test_values(tmp_path: Path, text: str, value: object, rows: int) -> None:
         ("9007199254740993", "column `x`: the integer 9007199254740993 has more digits than a float64 holds"),
         ("[9007199254740993]", "column `x`: the integer 9007199254740993 has more digits than a float64 holds"),
         ("[9007199254740993, 1.5]", "column `x`: the integer 9007199254740993 has more digits than a float64 holds"),
+        ('{"re": {"re": 1, "im": 2}, "im": 3}', 'column `x`: {"re": {"re": 1, "im": 2}, "im": 3} is not a number'),
         ('{"re": 1}', 'column `x`: {"re": 1} is not a number'),
     ],
 )

@@ -242,6 +242,25 @@ def test_numbers_come_back_to_the_last_bit(tmp_path: Path, format: str, values: 
     assert np.array_equal(np.signbit(x)[there], np.signbit(values)[there])
 
 
+PARTS = [math.nan, math.inf, -math.inf, 0.0, -0.0, 1.5]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_complex_numbers_come_back(tmp_path: Path, format: str) -> None:
+    path = tmp_path / f"a.{format}"
+    values = np.empty(len(PARTS) ** 2, np.complex128)
+    values.real, values.imag = np.repeat(PARTS, len(PARTS)), np.tile(PARTS, len(PARTS))
+    written(path, [[Column("z", values), Column("v", np.stack([values, values[::-1]], axis=1))]])
+    if format == "npy":
+        assert np.array_equal(np.load(path)[:, :2], values.view(np.float64).reshape(-1, 2), equal_nan=True)
+        return
+    (block,) = read(path, ["z", "v"]).blocks
+    assert not block.rejected
+    for found, expected in [(block.columns["z"], values), (block.columns["v"][:, 1], values[::-1])]:
+        assert np.array_equal(found.real, expected.real, equal_nan=True)
+        assert np.array_equal(found.imag, expected.imag, equal_nan=True)
+
+
 @pytest.mark.parametrize("format", ["csv", "tsv", "jsonl", "parquet", "arrow", "npz"])
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None)
 @given(texts=st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=5), max_size=20))

@@ -17,8 +17,8 @@ import pyarrow.csv as pa_csv
 
 from ..arrays import numbers as numbers_of
 from ..blocks import Block, PartError, Range, unreadable
+from ..exact import EXACT, shown
 from ..flat import Cells, fill, layouts
-from .exact import EXACT, shown
 from .lines import Lines, cut
 from .streams import Feed
 from .tables import nothing, whole

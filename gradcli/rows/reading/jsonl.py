@@ -15,8 +15,8 @@ import numpy as np
 
 from ...collector import collector_paused
 from ..blocks import Array, Block, PartError, Range, unreadable
+from ..exact import EXACT, nearest, shown, survives, too_long
 from ..flat import Cells, Layout, fill, layouts
-from .exact import EXACT, nearest, shown, survives, too_long
 from .lines import Lines, cut
 from .streams import Feed
 
@@ -211,7 +211,7 @@ def _number(value: Any) -> complex | float | bool:
         return nearest(value)
     if isinstance(value, str) and value in _NONFINITE:
         return _NONFINITE[value]
-    if isinstance(value, dict) and set(value) == {"re", "im"}:
+    if isinstance(value, dict) and set(value) == {"re", "im"} and dict not in map(type, value.values()):
         return complex(_number(value["re"]), _number(value["im"]))
     raise _BadValueError(f"{_shown(value)} is not a number")
 

@@ -11,10 +11,9 @@ import numpy as np
 
 from ...diagnostics import Diagnostic, GradcliError
 from ..blocks import Array, Block, PartError, Range, unreadable
+from ..exact import MAX_INT, too_large
 from ..flat import Cells, fill, layouts
 from .streams import STDIN, opened, said
-
-_MAX_INT = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,11 +187,10 @@ def _cells(name: str, array: Array) -> Cells:
     kind = array.dtype.kind
     if kind == "b":
         return Cells(array)
-    if kind == "u" and array.dtype.itemsize == 8 and (array > _MAX_INT).any():
-        large = array > _MAX_INT
+    if kind == "u" and array.dtype.itemsize == 8 and (array > MAX_INT).any():
+        large = array > MAX_INT
         rows = np.flatnonzero(large.reshape(len(array), -1).any(axis=1)).tolist()
-        reason = f"column `{name}`: an integer is larger than {_MAX_INT}, the largest int"
-        return Cells(np.where(large, 0, array).astype(np.int64), None, dict.fromkeys(rows, reason))
+        return Cells(np.where(large, 0, array).astype(np.int64), None, dict.fromkeys(rows, too_large(name)))
     if kind not in "iufc":
         hint = "name another column with --map, or keep it out of the data"
         raise GradcliError(Diagnostic("E005", f"column `{name}` holds {array.dtype}, which is no number", help=hint))

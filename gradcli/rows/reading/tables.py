@@ -13,11 +13,11 @@ import pyarrow.types as types
 from ...diagnostics import Diagnostic, GradcliError
 from ..arrays import numbers as numbers_of
 from ..blocks import Array, Block, Mask
-from ..flat import Cells, fill, layouts
+from ..exact import MAX_INT, too_large
+from ..flat import Cells, Layout, fill, gather, layouts
 from .texts import numbers
 
 _FLOAT64 = pa.float64()
-_MAX_INT = 2**63 - 1
 
 
 def block_of(start: int, table: Any, numeric: Sequence[str], keep: Sequence[str]) -> Block:
@@ -63,12 +63,12 @@ def _cells(name: str, column: Any) -> Cells:
     if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
         return _lists(name, column, missing)
     if types.is_struct(kind) and {field.name for field in kind} == {"re", "im"}:
-        parts = [_cells(name, pc.struct_field(column, part)) for part in ("re", "im")]
-        return Cells(parts[0].values + 1j * parts[1].values, missing, parts[1].rejected | parts[0].rejected)
+        parts = {part: _cells(part, pc.struct_field(column, part[-2:])) for part in (f"{name}.re", f"{name}.im")}
+        return gather(name, Layout(list(parts), (), True), parts)
     if types.is_uint64(kind):
         values = _filled(column, 0).to_numpy(zero_copy_only=False)
-        reason = f"column `{name}`: an integer is larger than {_MAX_INT}, the largest int"
-        return Cells(values.astype(np.int64), missing, dict.fromkeys(np.flatnonzero(values > _MAX_INT).tolist(), reason))
+        rejected = dict.fromkeys(np.flatnonzero(values > MAX_INT).tolist(), too_large(name))
+        return Cells(values.astype(np.int64), missing, rejected)
     target = pa.bool_() if types.is_boolean(kind) else pa.int64() if types.is_integer(kind) else pa.float64()
     if not (types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)):
         hint = "name another column with --map, or keep it out of the data"

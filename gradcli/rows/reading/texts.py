@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..arrays import literal, null, texts
+from ..exact import EXACT, shown, survives, too_long
 from ..flat import Cells
-from .exact import EXACT, shown, survives, too_long
 
 _NUMBER = r"^[+-]?(?i:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf(?:inity)?|nan)$"
 _INTEGER = r"^[+-]?[0-9]{16,400}$"
