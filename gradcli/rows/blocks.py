@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 Mask = NDArray[np.bool_]
+STDIN = "-"  # the path of a part that comes from standard input
 
 
 @dataclass(slots=True)
@@ -87,8 +88,9 @@ class Part(Protocol):
         """The part in ranges of at most `rows` rows, of which the first is row `start`. Raises PartError."""
 
 
-def unreadable(start: int, size: int, numeric: Sequence[str], keep: Sequence[str], reason: str) -> Block:
-    """The block of rows that are lost."""
+def unreadable(start: int, size: int, numeric: Sequence[str], keep: Sequence[str], error: Exception) -> Block:
+    """The block of rows that are lost, as `error` says."""
+    reason = f"cannot read it: {error}"
     return Block(
         start,
         size,

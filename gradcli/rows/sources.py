@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ..diagnostics import Diagnostic, GradcliError, did_you_mean
+from .blocks import STDIN as STDIN
 from .blocks import BadPart, Part, PartError, Range
 from .flat import grouped, layout
 from .needs import arrow_for
@@ -30,7 +31,6 @@ ENDINGS = {
 _PACKED = (".gz", ".zst")  # endings that say how text is compressed; the bytes themselves say it too
 _TEXT = ("csv", "tsv", "jsonl")
 _STREAMED = (*_TEXT, "arrow", "npy")  # what standard input can have
-STDIN = "-"
 
 
 class Source:

@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.ipc as ipc
 
-from ..blocks import Block, PartError, Range, unreadable
-from .streams import STDIN, opened, rejoined, said
+from ..blocks import STDIN, Block, PartError, Range, unreadable
+from .streams import opened, rejoined, said
 from .tables import block_of, kinds
 
 _MAGIC = b"ARROW1\0\0"
@@ -35,7 +35,7 @@ class ArrowRange:
                     raise PartError("it has changed while it was read")
                 return block_of(self.start, self._table(ipc.open_file(file)), numeric, keep)
         except (OSError, PartError, pa.ArrowException) as error:
-            return unreadable(self.start, self.size, numeric, keep, f"cannot read it: {error}")
+            return unreadable(self.start, self.size, numeric, keep, error)
 
     def _table(self, reader: Any) -> Any:
         batches = []
@@ -56,7 +56,10 @@ class BatchRange:
     table: Any
 
     def read(self, numeric: Sequence[str], keep: Sequence[str]) -> Block:
-        return block_of(self.start, self.table, numeric, keep)
+        try:
+            return block_of(self.start, self.table, numeric, keep)
+        except pa.ArrowException as error:
+            return unreadable(self.start, self.size, numeric, keep, error)
 
     def __reduce__(self) -> tuple[Any, ...]:
         sink = pa.BufferOutputStream()  # not pyarrow's own pickle, which would take along the whole of what this is a slice of

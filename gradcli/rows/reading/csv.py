@@ -19,13 +19,12 @@ from ..arrays import numbers as numbers_of
 from ..blocks import Block, PartError, Range, unreadable
 from ..exact import EXACT, shown
 from ..flat import Cells, fill, layouts
-from .lines import Lines, cut
+from .lines import BOM, Lines, cut
 from .streams import Feed
 from .tables import nothing, whole
 from .texts import decoded, numbers
 
 _HEAD, _MAX_HEADER = 1 << 16, 1 << 24
-_BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,7 @@ class CsvRange:
             data = self.lines.read()
             cells = self._fast(data, wanted, kept, block) or self._careful(data, wanted, kept, block)
         except (OSError, PartError, pa.ArrowException) as error:
-            return unreadable(self.start, self.size, numeric, keep, f"cannot read it: {error}")
+            return unreadable(self.start, self.size, numeric, keep, error)
         fill(block, where, cells)
         return block
 
@@ -141,7 +140,7 @@ def _header_end(text: bytes) -> int | None:
 
 def _names(line: bytes, delimiter: str) -> tuple[str, ...]:
     try:
-        text = line.removeprefix(_BOM).decode().rstrip("\r\n")
+        text = line.removeprefix(BOM).decode().rstrip("\r\n")
     except UnicodeDecodeError:
         raise PartError("it is not UTF-8 text") from None
     try:

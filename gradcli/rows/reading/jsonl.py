@@ -17,7 +17,7 @@ from ...collector import collector_paused
 from ..blocks import Array, Block, PartError, Range, unreadable
 from ..exact import EXACT, nearest, shown, survives, too_long
 from ..flat import Cells, Layout, fill, layouts
-from .lines import Lines, cut
+from .lines import BOM, Lines, cut
 from .streams import Feed
 
 _HEAD = 1 << 20
@@ -45,7 +45,7 @@ class JsonRange:
         try:
             rows = _rows(self.lines.read(), block)
         except (OSError, PartError) as error:
-            return unreadable(self.start, self.size, numeric, keep, f"cannot read it: {error}")
+            return unreadable(self.start, self.size, numeric, keep, error)
         # A name that the first lines don't have may be in these.
         where = {name: Layout([name]) for name in numeric} | layouts(numeric, self.names)
         fill(block, where, {column: _cells(column, rows) for place in where.values() for column in place.columns})
@@ -64,7 +64,7 @@ class JsonPart:
         self._feed = Feed(path)
         self.kinds: dict[str, str] = {}
         head = self._feed.head(_HEAD)
-        lines = head.removeprefix(b"\xef\xbb\xbf").split(b"\n")[:_SNIFFED]
+        lines = head.removeprefix(BOM).split(b"\n")[:_SNIFFED]
         names: dict[str, None] = {}
         for line in lines:
             try:
@@ -88,7 +88,7 @@ def _rows(data: bytes, block: Block) -> list[_Row]:
     try:
         lines: list[Any] = data.decode("utf-8-sig").removesuffix("\n").split("\n")
     except UnicodeDecodeError:
-        lines = data.removeprefix(b"\xef\xbb\xbf").removesuffix(b"\n").split(b"\n")
+        lines = data.removeprefix(BOM).removesuffix(b"\n").split(b"\n")
     for k, text in enumerate(lines):
         try:
             row, end = _scan(text, 0)

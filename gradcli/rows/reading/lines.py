@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..blocks import PartError
 from .streams import Feed
 
+BOM = b"\xef\xbb\xbf"  # of UTF-8, before the first line
 MAX_ROW = 64 << 20  # bytes; what is longer is a quote that never ends, or no text in lines
 
 

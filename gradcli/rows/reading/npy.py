@@ -10,10 +10,17 @@ from typing import IO, Any
 import numpy as np
 
 from ...diagnostics import Diagnostic, GradcliError
-from ..blocks import Array, Block, PartError, Range, unreadable
+from ..blocks import STDIN, Array, Block, PartError, Range, unreadable
 from ..exact import MAX_INT, too_large
 from ..flat import Cells, fill, layouts
-from .streams import STDIN, opened, said
+from .streams import opened, said
+
+# What times that are kept become: units that Arrow has, too.
+_UNITS = {
+    "M": dict.fromkeys("YMWD", "D") | dict.fromkeys("hms", "s") | {unit: unit for unit in ("ms", "us", "ns")},
+    "m": dict.fromkeys("WDhms", "s") | {unit: unit for unit in ("ms", "us", "ns")},
+}
+_WIDEST = {np.dtype(np.longdouble): np.dtype(np.float64), np.dtype(np.clongdouble): np.dtype(np.complex128)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +68,7 @@ class StoredRange:
                 if name in needed or name in keep or stored.dtype.names
             }
         except (OSError, PartError) as error:
-            return unreadable(self.start, self.size, numeric, keep, f"cannot read it: {error}")
+            return unreadable(self.start, self.size, numeric, keep, error)
         return _block(self.start, self.size, found, numeric, keep)
 
 
@@ -154,19 +161,11 @@ def arriving(arrays: Mapping[str, Stored], streams: Mapping[str, IO[bytes]], row
         for name, stored in arrays.items():
             length = size * math.prod(stored.shape[1:]) * stored.dtype.itemsize
             with said():
-                data = _all_of(streams[name], length)
+                data = streams[name].read(length)
             if len(data) < length:
                 raise PartError(f"its data ends too early, within rows {offset} to {offset + size - 1}")
             found[name] = np.frombuffer(data, stored.dtype).reshape(size, *stored.shape[1:])
         yield ArraysRange(start + offset, size, found)
-
-
-def _all_of(stream: IO[bytes], length: int) -> bytes:
-    """`length` bytes, or what there is: a pipe may give less at once."""
-    data = stream.read(length)
-    while len(data) < length and (more := stream.read(length - len(data))):
-        data += more
-    return data
 
 
 # ---- columns -------------------------------------------------------------------------------------------------------
@@ -179,8 +178,20 @@ def _block(start: int, size: int, arrays: Mapping[str, Array], numeric: Sequence
     block = Block(start, size)
     where = layouts(numeric, tuple(columns))
     fill(block, where, {name: _cells(name, columns[name]) for place in where.values() for name in place.columns})
-    block.kept = {name: columns[name] for name in keep if name in columns}
+    block.kept = {name: _kept(name, columns[name]) for name in keep if name in columns}
     return block
+
+
+def _kept(name: str, array: Array) -> Array:
+    """A column as writers take it: of this machine's byte order, with times in units that Arrow has, too."""
+    dtype = array.dtype.newbyteorder("=")
+    if dtype.kind in "Mm":
+        unit = _UNITS[dtype.kind].get(np.datetime_data(dtype)[0])
+        dtype = np.dtype(f"{dtype.kind}8[{unit}]") if unit else np.dtype("V")
+    dtype = _WIDEST.get(dtype, dtype)
+    if dtype.kind == "V":
+        raise GradcliError(Diagnostic("E005", f"column `{name}` holds {array.dtype}, which can't be kept"))
+    return array.astype(dtype, copy=False)
 
 
 def _cells(name: str, array: Array) -> Cells:

@@ -36,6 +36,8 @@ class NpzPart:
                         self._arrays[name] = header(member, begin)
                     except PartError as error:
                         raise PartError(f"its array `{name}` can't be used: {error}") from None
+                if self._arrays[name].dtype.names:
+                    raise PartError(f"its array `{name}` has fields: save these as arrays, or it alone as an NPY file")
                 self._stored = self._stored and info.compress_type == zipfile.ZIP_STORED
         if not self._arrays:
             raise PartError("it has no arrays")

@@ -53,7 +53,7 @@ class ParquetRange:
                 table = _cursor(self.key, self.groups[0], columns, self.step).take(self.offset, self.size)
             return block_of(self.start, table, numeric, keep)
         except (OSError, PartError, pa.ArrowException) as error:
-            return unreadable(self.start, self.size, numeric, keep, f"cannot read it: {error}")
+            return unreadable(self.start, self.size, numeric, keep, error)
 
 
 class ParquetPart:

@@ -11,11 +11,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Any, cast
 
-from ..blocks import PartError
+from ..blocks import STDIN, PartError
 from ..needs import arrow_for
 
 CHUNK = 4 << 20
-STDIN = "-"
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 

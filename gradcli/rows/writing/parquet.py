@@ -66,13 +66,13 @@ class ParquetWriter:
     def _group(self, flats: Sequence[Flat], others: dict[str, Any], rows: int) -> Struct:
         """Writes the columns of a block. Returns the row group that they are."""
         begin = self._file.position
-        chunks = dict(zip(others, write_others(list(others), list(others.values()), self._file), strict=True)) if others else {}
+        chunks = write_others(list(others), list(others.values()), self._file) if others else {}
         for flat in flats:
             if flat.name not in others:
-                chunks[flat.name] = write_plain(flat.name, flat.values, flat.mask, self._file)
+                chunks[flat.name] = [write_plain(flat.name, flat.values, flat.mask, self._file)]
         size = self._file.position - begin
         return {
-            CHUNKS: (LIST, (STRUCT, [chunks[flat.name] for flat in flats])),
+            CHUNKS: (LIST, (STRUCT, [chunk for flat in flats for chunk in chunks[flat.name]])),
             _BYTES: (I64, size),
             _ROWS: (I64, rows),
             _COMPRESSED: (I64, size),

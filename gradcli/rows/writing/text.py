@@ -9,15 +9,18 @@ import pyarrow.compute as pc
 import pyarrow.types as types
 
 from ..arrays import literal, texts
+from .columns import text_of
 
 ROWS = 1 << 16  # rows that are text at once: bounds the memory that this takes
 
 
 def plain(array: Any) -> Any:
-    """Each value as text; null stays null."""
+    """Each value as text, lists and structs as JSON; null stays null."""
     if types.is_string(array.type):
         return array
-    if types.is_nested(array.type) or types.is_binary(array.type) or types.is_large_binary(array.type):
+    if types.is_nested(array.type):
+        return texts([text_of(value) for value in array.to_pylist()])
+    if types.is_binary(array.type) or types.is_fixed_size_binary(array.type):  # which may be anything
         return texts([None if value is None else str(value) for value in array.to_pylist()])
     return array.cast(pa.string())
 
