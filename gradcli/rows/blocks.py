@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -86,6 +86,15 @@ class Part(Protocol):
 
     def ranges(self, rows: int, start: int) -> Iterator[Range]:
         """The part in ranges of at most `rows` rows, of which the first is row `start`. Raises PartError."""
+
+
+def verify_distinct(names: Iterable[str]) -> None:
+    """Raises PartError where two columns have the same name; without one there may be several."""
+    found: set[str] = set()
+    for name in names:
+        if name and name in found:
+            raise PartError(f"two of its columns are named `{name}`")
+        found.add(name)
 
 
 def unreadable(start: int, size: int, numeric: Sequence[str], keep: Sequence[str], error: Exception) -> Block:

@@ -147,6 +147,13 @@ def test_integers_that_lie_beside_floats(tmp_path: Path) -> None:
     assert read(tmp_path / "a.parquet", ["z"]).column("z") == [complex(1, float("inf")), 2, 3, "!"]
 
 
+@pytest.mark.parametrize("write", [write_parquet, write_arrow, write_stream])
+def test_two_columns_of_one_name(tmp_path: Path, write: Write) -> None:
+    table = pa.table([pa.array([1.0]), pa.array([2.0]), pa.array([3.0])], names=["x", "y", "x"])
+    with pytest.raises(GradcliError, match="two of its columns are named `x`"):
+        read(write(tmp_path, table))
+
+
 @pytest.mark.parametrize("write", WRITE)
 def test_a_damaged_part(tmp_path: Path, write: Write) -> None:
     path = write(tmp_path, size=100)
@@ -247,6 +254,7 @@ def test_compressed_npz_and_structured_npy(tmp_path: Path) -> None:
         ({"x": np.zeros(3), "y": np.zeros(4)}, "its arrays differ in length: `x` 3, `y` 4"),
         ({"x": np.array(3.0)}, "its array `x` can't be used: it holds a single value: its first axis must be the rows"),
         ({"x": np.array([None, 1])}, "its array `x` can't be used: it holds Python objects, which are never read"),
+        ({"x": np.zeros(3, "i4,f8")}, "its array `x` has fields: save these as arrays, or it alone as an NPY file"),
         ({}, "it has no arrays"),
     ],
 )

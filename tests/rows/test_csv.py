@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +47,7 @@ def test_what_a_cell_says(tmp_path: Path, cell: str, value: float | None) -> Non
     [
         ("banana", 'column `x`: "banana" is not a number'),
         ("1_000", 'column `x`: "1_000" is not a number'),
+        ("nan(abc)", 'column `x`: "nan(abc)" is not a number'),
         ("0x10", 'column `x`: "0x10" is not a number'),
         ("1,5", "expected 2 cells, got 3"),
         ("9007199254740993", "column `x`: the integer 9007199254740993 has more digits than a float64 holds"),
@@ -127,6 +129,7 @@ def test_complex_and_matrix(tmp_path: Path) -> None:
         ('x,"' + "y" * 200_000 + '"\n', "its first line must name the columns: field larger than field limit (131072)"),
         ("x,x\n3,4\n", "two of its columns are named `x`"),
         ("x,\xff\n3,4\n", "it is not UTF-8 text"),
+        ("x,y\r1,2\r3,4\r", "its lines end with a carriage return alone: save it with line feeds"),
     ],
 )
 def test_a_header_that_is_none(tmp_path: Path, text: str, reason: str) -> None:
@@ -136,6 +139,29 @@ def test_a_header_that_is_none(tmp_path: Path, text: str, reason: str) -> None:
         read(path)
     assert caught.value.exit_code == 2
     assert caught.value.diagnostics[0].message == f"{path}: {reason}"
+
+
+def test_quotes_in_names(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('\ufeff"a\n""b""",5" pipe\n1,2\n')
+    assert read(path, ['a\n"b"', '5" pipe']).source.columns == ('a\n"b"', '5" pipe')
+    assert read(path, ['5" pipe']).column('5" pipe') == [2.0]
+
+
+def test_a_header_without_an_end(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"y" * (1 << 24))
+    with pytest.raises(GradcliError, match="its first line has no end within 16 MiB"):
+        read(path)
+
+
+@pytest.mark.parametrize("line", ["1\r2", "1\r", "7,7\r8", "1,2,3\r4"])
+def test_quotes_and_carriage_returns_in_odd_places(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f"x,y\n0,0\n{line},3\n4,5\n", newline="")
+    (block,) = read(path, ["x"], ["y"]).blocks
+    reason = r"cannot read it: 3 lines were counted, and 4 rows found: quotes or carriage returns in odd places\?"
+    assert re.fullmatch(reason, block.unreadable)
 
 
 def test_names_that_are_numbers(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.ipc as ipc
 
-from ..blocks import STDIN, Block, PartError, Range, unreadable
+from ..blocks import STDIN, Block, PartError, Range, unreadable, verify_distinct
 from .streams import opened, rejoined, said
 from .tables import block_of, kinds
 
@@ -90,6 +90,7 @@ class ArrowPart:
             else:
                 schema = self._stream.schema
         self.columns: tuple[str, ...] = tuple(schema.names)
+        verify_distinct(self.columns)
         self.kinds = kinds(schema)
 
     def ranges(self, rows: int, start: int) -> Iterator[Range]:

@@ -16,10 +16,10 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from ..arrays import numbers as numbers_of
-from ..blocks import Block, PartError, Range, unreadable
+from ..blocks import Block, PartError, Range, unreadable, verify_distinct
 from ..exact import EXACT, shown
 from ..flat import Cells, fill, layouts
-from .lines import BOM, Lines, cut
+from .lines import BOM, Lines, cut, row_ends
 from .streams import Feed
 from .tables import nothing, whole
 from .texts import decoded, numbers
@@ -59,19 +59,23 @@ class CsvRange:
             return None
         if table.num_rows != self.size or any((np.abs(column.values) >= EXACT).any() for column in cells.values()):
             return None
+        if b"(" in data and any(np.isnan(column.values).any() for column in cells.values()):
+            return None  # nan(…) is a number for pyarrow
         block.kept = {name: whole(table[name]) for name in kept}
         return cells
 
     def _careful(self, data: bytes, wanted: list[str], kept: list[str], block: Block) -> dict[str, Cells]:
         """The cells one by one, with the reason why a row can't be read."""
         table = self._table(data, dict.fromkeys([*wanted, *kept], pa.binary()), block.rejected)
+        found = table.num_rows + len(block.rejected)
+        if found != self.size:
+            why = "quotes or carriage returns in odd places?"
+            raise PartError(f"{self.size} lines were counted, and {found} rows found: {why}")
         if block.rejected:
             rows = np.ones(self.size, bool)
             rows[list(block.rejected)] = False
             places = np.where(rows, np.cumsum(rows) - 1, 0)
             table = table.take(numbers_of(places, ~rows)) if table.num_rows else nothing(table.schema, self.size)
-        if table.num_rows != self.size:
-            raise PartError(f"{self.size} lines were counted, and {table.num_rows} rows found: quotes in odd places?")
         cells = {}
         for name in dict.fromkeys([*wanted, *kept]):
             texts, rejected = decoded(name, whole(table[name]))
@@ -115,7 +119,7 @@ class CsvPart:
     def __init__(self, path: str, delimiter: str = ",") -> None:
         self._feed, self._delimiter = Feed(path), delimiter
         size = _HEAD
-        while (end := _header_end(head := self._feed.head(size))) is None and len(head) == size:
+        while (end := _header_end(head := self._feed.head(size), delimiter)) is None and len(head) == size:
             size *= 4
             if size > _MAX_HEADER:
                 raise PartError(f"its first line has no end within {_MAX_HEADER >> 20} MiB")
@@ -128,14 +132,11 @@ class CsvPart:
             yield CsvRange(first, size, lines, self.columns, self._delimiter)
 
 
-def _header_end(text: bytes) -> int | None:
+def _header_end(text: bytes, delimiter: str) -> int | None:
     """Where the first line ends; a name in quotes may hold line ends itself."""
-    end = text.find(b"\n")
-    while end >= 0:
-        if text.count(b'"', 0, end) % 2 == 0:
-            return end + 1
-        end = text.find(b"\n", end + 1)
-    return None
+    mark = BOM if text.startswith(BOM) else b""
+    ends = row_ends(b"", text[len(mark) :], delimiter.encode())
+    return len(mark) + int(ends[0]) if len(ends) else None
 
 
 def _names(line: bytes, delimiter: str) -> tuple[str, ...]:
@@ -144,16 +145,17 @@ def _names(line: bytes, delimiter: str) -> tuple[str, ...]:
     except UnicodeDecodeError:
         raise PartError("it is not UTF-8 text") from None
     try:
-        names = tuple(name.strip() for name in next(_csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), []))
+        reader = _csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        names = tuple(name.strip() for name in next(reader, []))
     except _csv.Error as error:
         raise PartError(f"its first line must name the columns: {error}") from None
+    if next(reader, None) is not None:
+        raise PartError("its lines end with a carriage return alone: save it with line feeds")
     if not any(names):
         raise PartError("it has no header: its first line must name the columns")
     if all(_is_number(name) for name in names if name):
         raise PartError(f"its first line must name the columns, and says `{shown(text)}`")
-    for name in names:
-        if name and names.count(name) > 1:
-            raise PartError(f"two of its columns are named `{name}`")
+    verify_distinct(names)
     return names
 
 

@@ -85,7 +85,7 @@ def pieces(chunks: Iterable[bytes], rows: int, delimiter: bytes = b"", held: boo
     for chunk in chunks:
         if held:
             store += chunk
-        ends = _row_ends(tail, chunk, delimiter)
+        ends = row_ends(tail, chunk, delimiter)
         if len(ends):
             last = _last_full(tail, chunk, ends)
             planned += [(count + k + 1, ended + int(ends[k])) for k in range(rows - 1 - count % rows, len(ends), rows)]
@@ -108,7 +108,7 @@ def pieces(chunks: Iterable[bytes], rows: int, delimiter: bytes = b"", held: boo
         yield piece(full, full_end)
 
 
-def _row_ends(tail: bytes, chunk: bytes, delimiter: bytes) -> NDArray[np.int64]:
+def row_ends(tail: bytes, chunk: bytes, delimiter: bytes) -> NDArray[np.int64]:
     """The positions behind each newline that ends a row, counted from where `tail` begins, which is a row."""
     if not delimiter or (b'"' not in chunk and b'"' not in tail):
         return np.flatnonzero(np.frombuffer(chunk, np.uint8) == 10) + (len(tail) + 1)

@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import ExitStack
 
-from ..blocks import PartError, Range
+from ..blocks import PartError, Range, verify_distinct
 from .npy import Stored, StoredRange, arriving, header, kinds
 from .streams import said
 
@@ -24,6 +24,7 @@ class NpzPart:
         self._arrays: dict[str, Stored] = {}
         self._stored = True
         with said(), _archive(path) as archive, open(path, "rb") as raw:
+            verify_distinct(archive.namelist())
             for info in archive.infolist():
                 if not info.filename.endswith(".npy"):
                     continue

@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..blocks import Block, PartError, Range, unreadable
+from ..blocks import Block, PartError, Range, unreadable, verify_distinct
 from ..flat import layouts
 from .streams import said
 from .tables import block_of, kinds
@@ -72,6 +72,7 @@ class ParquetPart:
                 raise PartError(f"it is not Parquet, or damaged: {error}") from None
         self._sizes = [metadata.row_group(k).num_rows for k in range(metadata.num_row_groups)]
         self.columns: tuple[str, ...] = tuple(schema.names)
+        verify_distinct(self.columns)
         self.kinds = kinds(schema)
         self.rows: int = metadata.num_rows
 
