@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import random
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -17,8 +19,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from gradcli.diagnostics import GradcliError
-from gradcli.rows.blocks import BadPart, Block
+from gradcli.rows.blocks import BadPart
 from gradcli.rows.sources import open_source
+from gradcli.rows.writing.pages import GROUPS, split
+from gradcli.rows.writing.thrift import I64, packed
 
 from .data import read
 
@@ -154,6 +158,12 @@ def test_two_columns_of_one_name(tmp_path: Path, write: Write) -> None:
         read(write(tmp_path, table))
 
 
+def test_flat_columns_that_hold_lists(tmp_path: Path) -> None:
+    table = pa.table({"x.0": [[1.0], [2.0]], "x.1": [3.0, 4.0]})
+    found = read(write_parquet(tmp_path, table), ["x"])
+    assert found.rejected == dict.fromkeys(range(2), "the flat columns of `x` hold lists themselves")
+
+
 @pytest.mark.parametrize("write", WRITE)
 def test_a_damaged_part(tmp_path: Path, write: Write) -> None:
     path = write(tmp_path, size=100)
@@ -163,6 +173,28 @@ def test_a_damaged_part(tmp_path: Path, write: Write) -> None:
     found = read(tmp_path, ["y"], rows=100)
     assert [Path(bad.path) for bad in found.bad] == [path]
     assert found.column("y")[-N:] == [k if k % 3 else None for k in range(N)]
+
+
+@pytest.mark.parametrize("write", [write_parquet, write_arrow])
+def test_a_part_that_changes_while_it_is_read(tmp_path: Path, write: Write) -> None:
+    path = write(tmp_path)
+    first, *_ = open_source(str(path)).ranges(100)
+    assert not isinstance(first, BadPart)
+    write(tmp_path, TABLE.slice(10))
+    assert first.read(["y"], ["id"]).unreadable == "cannot read it: it has changed while it was read"
+
+
+def test_a_row_group_with_fewer_rows_than_the_footer_says(tmp_path: Path) -> None:
+    path = write_parquet(tmp_path, pa.table({"x": np.arange(30.0)}))
+    data = path.read_bytes()
+    footer, _ = split(data)
+    group = footer[GROUPS][1][1][0]
+    group[3] = footer[3] = (I64, 40)
+    out = packed(footer)
+    path.write_bytes(data[: -len(out) - 8] + out + data[-8:])
+    blocks = read(path, ["x"], rows=10).blocks
+    assert [block.unreadable for block in blocks[:3]] == [""] * 3
+    assert blocks[3].unreadable == "cannot read it: a row group has fewer rows than the footer says"
 
 
 def test_damaged_pages_cost_only_their_range(tmp_path: Path) -> None:
@@ -284,5 +316,16 @@ def test_integers_too_large_for_int64(tmp_path: Path) -> None:
     assert read(tmp_path / "a.npy", [""]).column("") == [[1, 2], "!"]
 
 
-def test_blocks_have_what_they_say() -> None:
-    assert Block(3, 2).columns == {}
+def test_arrays_that_cannot_be_read_in_order(tmp_path: Path) -> None:
+    np.savez_compressed(tmp_path / "a.npz", x=np.asfortranarray(np.zeros((4, 2))), y=np.zeros(4))
+    (bad,) = read(tmp_path / "a.npz", ["x"]).bad
+    assert bad.reason == "its array lies column by column: save it in C order, or uncompressed in a file"
+    (tmp_path / "a.npy").write_bytes(gzip.compress(npy(np.zeros(4))))
+    with pytest.raises(GradcliError, match="it is compressed: an NPY file is read where it lies"):
+        read(tmp_path / "a.npy")
+
+
+def npy(array: Any) -> bytes:
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()

@@ -17,7 +17,8 @@ import pyarrow.ipc as ipc
 import pytest
 
 from gradcli.diagnostics import GradcliError
-from gradcli.rows.sources import OPENERS, format_of, open_source
+from gradcli.rows.sources import ENDINGS, OPENERS, format_of, open_source
+from gradcli.rows.writing import WRITERS
 
 from .data import read
 
@@ -123,6 +124,12 @@ def test_what_is_not_there(tmp_path: Path, make: Callable[[Path], str], code: st
     assert caught.value.diagnostics[0].message.endswith(message)
 
 
+def test_where_no_part_can_be_read(tmp_path: Path) -> None:
+    with pytest.raises(GradcliError) as caught:
+        open_source(every_part_bad(tmp_path))
+    assert caught.value.diagnostics[0].help == "none of the 2 parts can be read"
+
+
 def test_a_format_that_there_is_not(tmp_path: Path) -> None:
     path = unknown(tmp_path)
     assert read(path, ["x"], format="csv").column("x") == [1.0]
@@ -212,7 +219,7 @@ def test_without_pyarrow(tmp_path: Path) -> None:
 
 
 def test_formats_are_all_there() -> None:
-    assert set(OPENERS) == {"csv", "tsv", "jsonl", "parquet", "arrow", "npy", "npz"}
+    assert set(OPENERS) == set(WRITERS) == set(ENDINGS.values())
 
 
 # pyarrow looks for pandas when it makes arrays of Python objects; importing it would take longer than a small job.

@@ -151,9 +151,20 @@ def test_parquet_reads_in_every_way(tmp_path: Path) -> None:
     assert pq.ParquetFile(path, pre_buffer=False, buffer_size=4096).read().drop(["f", "z.re"]).equals(nothing_is_nan)
     assert pq.read_metadata(path).num_row_groups == 3
     assert pq.ParquetFile(path).read_row_group(1).num_rows == 1
+
+
+def test_polars_reads_parquet(tmp_path: Path) -> None:
     polars = pytest.importorskip("polars")
-    assert polars.read_parquet(path)["i"].to_list() == table["i"].to_pylist()
+    path = tmp_path / "a.parquet"
+    written(path, [example(n, n) for n in (1000, 1, 70_000)], cuts=[0, 1], garbage=b"PAR1")
+    assert polars.read_parquet(path)["i"].to_list() == pq.read_table(path)["i"].to_pylist()
+
+
+def test_duckdb_reads_parquet(tmp_path: Path) -> None:
     duckdb = pytest.importorskip("duckdb")
+    path = tmp_path / "a.parquet"
+    written(path, [example(n, n) for n in (1000, 1, 70_000)], cuts=[0, 1], garbage=b"PAR1")
+    table = pq.read_table(path)
     query = f"select count(*), count(t), sum(\"m.1.2\") from '{path}'"
     count, texts, total = duckdb.sql(query).fetchall()[0]
     assert (count, texts) == (71_001, 71_001 - table["t"].null_count)
