@@ -15,7 +15,8 @@ import numpy as np
 from .blocks import Array, Block, Mask
 from .exact import changed, shown, too_long
 
-_FLAT = re.compile(r"(.+?)((?:\.(?:0|[1-9][0-9]{0,9})){0,32})(\.re|\.im)?", re.DOTALL)  # as many axes as arrays may have
+MAX_AXES = 32  # of the value of a row; NumPy has a few more
+_FLAT = re.compile(rf"(.+?)((?:\.(?:0|[1-9][0-9]{{0,9}})){{0,{MAX_AXES}}})(\.re|\.im)?", re.DOTALL)
 
 
 @dataclass(slots=True)
@@ -94,7 +95,9 @@ def gather(name: str, where: Layout, cells: Mapping[str, Cells]) -> Cells:
     if len(parts) == 1 and not where.shape:
         return parts[0]
     if any(part.values.dtype == object or part.values.ndim > 1 for part in parts):
-        return _hopeless(name, parts)
+        return _hopeless(parts, f"the flat columns of `{name}` hold lists themselves")
+    if where.is_complex and any(part.values.dtype.kind == "c" for part in parts):
+        return _hopeless(parts, f"the flat columns of `{name}` hold complex numbers themselves")
     stacked = np.array([part.values for part in parts])  # rows last, as the engine computes
     rejected: dict[int, str] = {}
     for column, part in zip(reversed(where.columns), reversed(parts), strict=True):
@@ -139,6 +142,6 @@ def fill(block: Block, where: Mapping[str, Layout], cells: Mapping[str, Cells]) 
             del block.missing[name]
 
 
-def _hopeless(name: str, parts: Sequence[Cells]) -> Cells:
+def _hopeless(parts: Sequence[Cells], reason: str) -> Cells:
     n = len(parts[0].values)
-    return Cells(np.full(n, np.nan), None, dict.fromkeys(range(n), f"the flat columns of `{name}` hold lists themselves"))
+    return Cells(np.full(n, np.nan), None, dict.fromkeys(range(n), reason))

@@ -140,6 +140,33 @@ def test_flat_columns_of_parquet(tmp_path: Path) -> None:
     assert [found.column(name) for name in ("x", "w", "x.1")] == [[5.0, 6.0], [[7.0, 9.0], [8.0, 0.0]], [3.0, 4.0]]
 
 
+@pytest.mark.parametrize("size", [7, 1000])
+def test_only_the_footer_says_where_batches_are(tmp_path: Path, size: int) -> None:
+    """Others may leave the schema before them out."""
+    path = write_arrow(tmp_path, size=size)
+    data = bytearray(path.read_bytes())
+    data[8:16] = bytes(8)
+    path.write_bytes(data)
+    found = read(path, ["y"], rows=300)
+    assert found.source.rows == N
+    assert found.column("y") == [k if k % 3 else None for k in range(N)]
+
+
+@pytest.mark.parametrize("format", ["arrow", "stream", "parquet", "csv", "jsonl"])
+def test_files_of_polars(tmp_path: Path, format: str) -> None:
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"x": np.arange(50.0), "k": [f"k{k % 5}" for k in range(50)]})
+    frame = frame.with_columns(c=polars.col("k").cast(polars.Categorical), x=polars.when(frame["x"] != 3).then(frame["x"]))
+    path = tmp_path / f"a.{format.replace('stream', 'arrow')}"
+    write = {"arrow": frame.write_ipc, "stream": frame.write_ipc_stream, "jsonl": frame.write_ndjson, "csv": frame.write_csv}
+    options = {"compression": "zstd"} if format in ("arrow", "stream") else {}
+    write.get(format, frame.write_parquet)(path, **options)
+    found = read(path, ["x"], ["k", "c"], rows=20)
+    assert found.column("x") == [k if k != 3 else None for k in range(50)]
+    for name in "kc":
+        assert [key for block in found.blocks for key in block.kept[name].tolist()] == frame["k"].to_list()
+
+
 def test_integers_that_lie_beside_floats(tmp_path: Path) -> None:
     """Alone they stay integers; together they are float64, which doesn't hold all of them."""
     table = pa.table({"x.0": [2**60 + 1, 2**53, -(2**63), 4], "x.1": [1.0, 2.0, 3.0, 4.0], "z.re": [1, 2, 3, -(2**60) - 1]})

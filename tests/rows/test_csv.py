@@ -141,6 +141,16 @@ def test_a_header_that_is_none(tmp_path: Path, text: str, reason: str) -> None:
     assert caught.value.diagnostics[0].message == f"{path}: {reason}"
 
 
+@pytest.mark.parametrize("rows", [1, 2, 10])
+@pytest.mark.parametrize("last", ['3,"c\n4,d\n', '3,"', '"3\n\n', '"'])
+def test_a_quote_that_never_ends(tmp_path: Path, last: str, rows: int) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f'x,y\n1,"a\nb"\n2,b\n{last}')
+    found = read(path, ["x"], rows=rows)
+    assert found.column("x") == [1.0, 2.0]
+    assert [(bad.start, bad.reason) for bad in found.bad] == [(2, "a quote that begins in its last row never ends")]
+
+
 def test_quotes_in_names(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text('\ufeff"a\n""b""",5" pipe\n1,2\n')
@@ -180,7 +190,8 @@ def test_only_a_header(tmp_path: Path) -> None:
 def test_compressed(tmp_path: Path, rows: int) -> None:
     text = "x,id\n" + "".join(f"{k},k{k}\n" for k in range(500))
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(text[:100].encode()) + gzip.compress(text[100:].encode()))
-    (tmp_path / "a.csv.zst").write_bytes(pa.compress(text.encode(), codec="zstd", asbytes=True))
+    passed_over = b"\x50\x2a\x4d\x18\x04\0\0\0abcd"  # a frame that parallel tools begin with
+    (tmp_path / "a.csv.zst").write_bytes(passed_over + pa.compress(text.encode(), codec="zstd", asbytes=True))
     for ending in ("gz", "zst"):
         found = read(tmp_path / f"a.csv.{ending}", ["x"], ["id"], rows=rows)
         assert found.column("x") == list(range(500))

@@ -38,10 +38,13 @@ ARROW: list[tuple[Any, str, str]] = [
     (pa.array(["a", None, "c"], pa.large_string()), "a", "c"),
     (pa.array(["a", None, "c"], pa.string_view()), "a", "c"),
     (pa.array(["a", None, "c"]).dictionary_encode(), "a", "c"),
+    (pa.DictionaryArray.from_arrays([0, None, 1], pa.array(["a", "c"], pa.string_view())), "a", "c"),
     (pa.RunEndEncodedArray.from_arrays(pa.array([1, 2, 3], pa.int32()), pa.array(["a", None, "c"])), "a", "c"),
     (pa.array([[1, 2], None, []]), "[1, 2]", "[]"),
     (pa.array([["a", None], None, []]), '["a", null]', "[]"),
     (pa.array([{"a": 1, "b": DAY}, None, {}]), '{"a": 1, "b": "2020-01-31"}', '{"a": null, "b": null}'),
+    (pa.array([[1], None, []], pa.list_(pa.timestamp("ns"))), '["1970-01-01 00:00:00.000000001"]', "[]"),
+    (pa.array([[("a", 1)], None, []], pa.map_(pa.string(), pa.duration("ns"))), '[["a", "1"]]', "[]"),
     (pa.array([[("a", 1)], None, []], pa.map_(pa.string(), pa.int64())), '[["a", 1]]', "[]"),
     (pa.array([1.5, None, 2], pa.float16()), "1.5", "2"),
     (pa.array([True, None, False]), "true", "false"),
@@ -71,9 +74,9 @@ def test_columns_of_arrow(tmp_path: Path, values: Any, first: str, third: str) -
     )
     for format, reads in [("parquet", pq.read_table), ("arrow", feather.read_table)]:
         written(tmp_path / f"a.{format}", [columns, columns])
-        assert reads(tmp_path / f"a.{format}")["k"].to_pylist() == kept.to_pylist() * 2
+        assert reads(tmp_path / f"a.{format}")["k"].combine_chunks().cast(kept.type) == pa.concat_arrays([kept, kept])
     is_number = pa.types.is_floating(kept.type) or pa.types.is_integer(kept.type) or pa.types.is_boolean(kept.type)
-    if values[0].as_py() in (BIG, 2**64 - 1):
+    if first in (str(BIG), str(2**64 - 1)):
         for format in ("npy", "npz"):
             with pytest.raises(GradcliError, match="`k` has integers of more digits than a float64 holds") as caught:
                 written(tmp_path / f"a.{format}", [columns])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from .streams import opened, rejoined, said
 from .tables import block_of, kinds
 
 _MAGIC = b"ARROW1\0\0"
+_TAIL = 10  # bytes: the length of the footer, and the magic once more
+_BATCHES_AT = 10  # bytes of a flatbuffers table's own table before the place that says where its fourth field is
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +88,7 @@ class ArrowPart:
             if self._stream is None:
                 with pa.memory_map(path) as file:
                     schema, self._length = ipc.open_file(file).schema, file.size()
-                    self._sizes = _sizes(file.read_buffer().slice(len(_MAGIC)))
+                    self._sizes = _sizes(file.read_buffer())
                     self.rows = sum(self._sizes)
             else:
                 schema = self._stream.schema
@@ -131,11 +134,29 @@ def _arriving(reader: Any, rows: int, start: int) -> Iterator[Range]:
             start += piece.num_rows
 
 
-def _sizes(stream: Any) -> list[int]:
-    """How many rows each batch has, from their headers: without a look at the data, which may be compressed."""
+def _sizes(file: Any) -> list[int]:
+    """How many rows each batch of a file has, from their headers: without a look at the data, which may be compressed.
+
+    Only the footer says where they are, and it was verified when the file was opened; pyarrow doesn't tell. It is a table of
+    flatbuffers, whose fourth field is a vector of structs.
+    """
+    data = memoryview(file)
+    (length,) = struct.unpack_from("<i", data, len(data) - _TAIL)
+    footer = data[len(data) - _TAIL - length :]
+    (table,) = struct.unpack_from("<I", footer)
+    (back,) = struct.unpack_from("<i", footer, table)
+    width, _, *fields = struct.unpack_from("<6H", footer, table - back)
+    if width <= _BATCHES_AT or not fields[3]:
+        return []
+    vector = table + fields[3]
+    vector += struct.unpack_from("<I", footer, vector)[0]
+    (count,) = struct.unpack_from("<I", footer, vector)
     nothing = pa.schema([])
-    messages = ipc.MessageReader.open_stream(stream)
-    return [ipc.read_record_batch(message, nothing).num_rows for message in messages if message.type == "record batch"]
+    sizes = []
+    for offset, header, body in struct.iter_unpack("<qi4xq", footer[vector + 4 : vector + 4 + 24 * count]):
+        message = ipc.read_message(file.slice(offset, header + body))
+        sizes.append(ipc.read_record_batch(message, nothing).num_rows)
+    return sizes
 
 
 @contextmanager

@@ -65,7 +65,8 @@ def cut(feed: Feed, skip: int, rows: int, start: int, delimiter: bytes = b"") ->
 def pieces(chunks: Iterable[bytes], rows: int, delimiter: bytes = b"", held: bool = True) -> Iterator[Piece]:
     """Cuts text into pieces of `rows` rows; the last may have fewer. Empty lines at the end are no rows.
 
-    With a delimiter, line ends within quoted cells end no row. Raises PartError for a row of more than 64 MiB.
+    With a delimiter, line ends within quoted cells end no row. Raises PartError for a row of more than 64 MiB, and for a
+    quote without an end.
     """
     count = full = 0  # rows that have ended, and those up to the last that isn't an empty line
     ended = full_end = 0  # and where
@@ -100,12 +101,15 @@ def pieces(chunks: Iterable[bytes], rows: int, delimiter: bytes = b"", held: boo
             yield piece(*planned.pop(0))
         if len(tail) > MAX_ROW:
             raise PartError(f"a row is longer than {MAX_ROW >> 20} MiB: a quote that never ends?")
-    if tail.strip(b"\r\n"):  # a last line without its newline, or with an open quote
+    is_open = bool(delimiter) and not len(row_ends(b"", tail + b"\n", delimiter))
+    if tail.strip(b"\r\n") and not is_open:  # a last line without its newline
         full, full_end = count + 1, ended + len(tail)
         for upto, end in planned:
             yield piece(upto, end)
     if full > cut_count:
         yield piece(full, full_end)
+    if is_open:
+        raise PartError("a quote that begins in its last row never ends")
 
 
 def row_ends(tail: bytes, chunk: bytes, delimiter: bytes) -> NDArray[np.int64]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 import sys
 import zipfile
 import zlib
@@ -15,7 +16,8 @@ from ..blocks import STDIN, PartError
 from ..needs import arrow_for
 
 CHUNK = 4 << 20
-_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_GZIP = b"\x1f\x8b"
+_ZSTD = re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")  # of a frame, or of one that is passed over
 
 
 class _Rejoined(io.RawIOBase):
@@ -63,7 +65,7 @@ def opened(path: str) -> tuple[IO[bytes], bool]:
             source = path
         if head.startswith(_GZIP):
             return cast(IO[bytes], gzip.open(source)), True
-        if head.startswith(_ZSTD):
+        if _ZSTD.match(head):
             with arrow_for("zstd"):
                 import pyarrow as pa
             raw = pa.OSFile(path) if path != STDIN else pa.PythonFile(source, "r")

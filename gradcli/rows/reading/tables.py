@@ -54,7 +54,8 @@ def _plain_type(kind: Any) -> Any:
 def _plain(column: Any) -> Any:
     """A column as an array of the plain type."""
     if types.is_dictionary(column.type):
-        return _plain(column.dictionary_decode())
+        # The values first: what they are may be of a type that pyarrow can't decode.
+        return pa.DictionaryArray.from_arrays(column.indices, _plain(column.dictionary)).dictionary_decode()
     if types.is_run_end_encoded(column.type):
         return _plain(pc.run_end_decode(column))
     if isinstance(column, pa.ExtensionArray):

@@ -15,7 +15,7 @@ from ..blocks import Array
 from .columns import Column, distinct, dumped
 from .files import output
 from .tables import array_of
-from .text import ROWS, joined, plain, written
+from .text import ROWS, joined, listed, plain, written
 
 _ESCAPED = r'["\\\x00-\x1f]'
 
@@ -85,7 +85,7 @@ def _scalars(array: Any) -> Any:
     if types.is_integer(kind) or types.is_boolean(kind):
         return plain(array)
     if types.is_nested(kind):
-        return texts([None if value is None else dumped(value) for value in array.to_pylist()])
+        return texts([None if value is None else dumped(value) for value in listed(array)])
     cells = plain(array)
     if pc.any(pc.match_substring_regex(cells, _ESCAPED)).as_py():
         return texts([None if cell is None else json.dumps(cell, ensure_ascii=False) for cell in cells.to_pylist()])
