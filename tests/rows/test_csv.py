@@ -75,6 +75,18 @@ def test_too_few_cells(tmp_path: Path) -> None:
     assert read(path, ["x"], ["id"]).column("x") == ["!"]
 
 
+def test_latin_1_with_a_row_that_is_too_long(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes("id,x\né,1\né,é,2\né\na,5\n".encode("latin-1"))
+    found = read(path, ["x"], ["id"])
+    assert found.rejected == {
+        0: "column `id`: b'\\xe9' is not UTF-8 text",
+        1: "expected 2 cells, got 3",
+        2: "expected 2 cells, got 1",
+    }
+    assert (found.column("x"), capfd.readouterr().err) == (["!", "!", "!", 5.0], "")
+
+
 def test_a_column_of_true_and_false_is_bool(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("x\ntrue\nfalse\n\ntrue\n")

@@ -92,7 +92,7 @@ class ArrowPart:
                     self.rows = sum(self._sizes)
             else:
                 schema = self._stream.schema
-        self.columns: tuple[str, ...] = tuple(schema.names)
+            self.columns: tuple[str, ...] = tuple(schema.names)
         verify_distinct(self.columns)
         self.kinds = kinds(schema)
 
@@ -154,6 +154,8 @@ def _sizes(file: Any) -> list[int]:
     nothing = pa.schema([])
     sizes = []
     for offset, header, body in struct.iter_unpack("<qi4xq", footer[vector + 4 : vector + 4 + 24 * count]):
+        if offset < 0 or header < 0 or body < 0 or offset + header + body > len(data):
+            raise PartError("it is damaged: its footer says that there are batches outside of it")
         message = ipc.read_message(file.slice(offset, header + body))
         sizes.append(ipc.read_record_batch(message, nothing).num_rows)
     return sizes
@@ -165,5 +167,5 @@ def _damaged() -> Iterator[None]:
     try:
         with said():
             yield
-    except pa.ArrowException as error:
+    except (pa.ArrowException, UnicodeDecodeError) as error:
         raise PartError(f"it is not an Arrow file, or damaged: {error}") from None

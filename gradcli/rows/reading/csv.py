@@ -66,6 +66,9 @@ class CsvRange:
 
     def _careful(self, data: bytes, wanted: list[str], kept: list[str], block: Block) -> dict[str, Cells]:
         """The cells one by one, with the reason why a row can't be read."""
+        as_latin = not _is_utf8(data)
+        if as_latin:  # or pyarrow couldn't tell of a row that has too few cells or too many
+            data = data.decode("latin-1").encode()
         table = self._table(data, dict.fromkeys([*wanted, *kept], pa.binary()), block.rejected)
         found = table.num_rows + len(block.rejected)
         if found != self.size:
@@ -78,7 +81,7 @@ class CsvRange:
             table = table.take(numbers_of(places, ~rows)) if table.num_rows else nothing(table.schema, self.size)
         cells = {}
         for name in dict.fromkeys([*wanted, *kept]):
-            texts, rejected = decoded(name, whole(table[name]))
+            texts, rejected = decoded(name, whole(table[name]), as_latin)
             for row, reason in rejected.items():
                 block.rejected.setdefault(row, reason)
             if name in kept:
@@ -91,8 +94,7 @@ class CsvRange:
         """The columns as an Arrow table; with `rejected`, without the rows that have a wrong number of cells."""
 
         def wrong(row: Any) -> str:
-            if rejected is None:
-                return "error"
+            assert rejected is not None
             expected, found = row.expected_columns, row.actual_columns
             rejected[row.number - 1] = f"expected {expected} cells, got {found}"
             return "skip"
@@ -104,7 +106,7 @@ class CsvRange:
                 delimiter=self.delimiter,
                 newlines_in_values=b'"' in data,
                 ignore_empty_lines=False,
-                invalid_row_handler=wrong,
+                invalid_row_handler=None if rejected is None else wrong,
             ),
             pa_csv.ConvertOptions(column_types=types, include_columns=list(types), null_values=[""], strings_can_be_null=True),
         )
@@ -157,6 +159,14 @@ def _names(line: bytes, delimiter: str) -> tuple[str, ...]:
         raise PartError(f"its first line must name the columns, and says `{shown(text)}`")
     verify_distinct(names)
     return names
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _is_number(name: str) -> bool:

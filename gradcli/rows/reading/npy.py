@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tokenize
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
@@ -131,7 +132,7 @@ def header(stream: IO[bytes], begin: int = 0) -> Stored:
         version = np.lib.format.read_magic(counted)
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape, fortran, dtype = read(counted)
-    except ValueError as error:
+    except (ValueError, tokenize.TokenError) as error:
         raise PartError(f"it is not NPY, or damaged: {str(error).splitlines()[0]}") from None
     if dtype.hasobject:
         raise PartError("it holds Python objects, which are never read")

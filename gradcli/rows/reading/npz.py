@@ -11,6 +11,7 @@ from ..blocks import PartError, Range, verify_distinct
 from .npy import Stored, StoredRange, arriving, header, kinds
 from .streams import said
 
+_ENCRYPTED = 1
 _LOCAL = 30  # bytes of the header that a member has in the archive, before its name
 
 
@@ -24,7 +25,7 @@ class NpzPart:
         self._arrays: dict[str, Stored] = {}
         self._stored = True
         with said(), _archive(path) as archive, open(path, "rb") as raw:
-            verify_distinct(archive.namelist())
+            verify_distinct(name.removesuffix(".npy") for name in archive.namelist())
             for info in archive.infolist():
                 if not info.filename.endswith(".npy"):
                     continue
@@ -32,6 +33,8 @@ class NpzPart:
                 local = raw.read(_LOCAL)
                 begin = info.header_offset + _LOCAL + sum(struct.unpack("<HH", local[26:30])) if len(local) == _LOCAL else 0
                 name = info.filename.removesuffix(".npy")
+                if info.flag_bits & _ENCRYPTED:
+                    raise PartError(f"its array `{name}` is encrypted")
                 with archive.open(info) as member:
                     try:
                         self._arrays[name] = header(member, begin)

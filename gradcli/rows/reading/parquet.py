@@ -68,10 +68,10 @@ class ParquetPart:
             try:
                 metadata = _metadata(self._key)
                 schema = metadata.schema.to_arrow_schema()
-            except pa.ArrowException as error:
+                self.columns: tuple[str, ...] = tuple(schema.names)
+            except (pa.ArrowException, UnicodeDecodeError) as error:
                 raise PartError(f"it is not Parquet, or damaged: {error}") from None
         self._sizes = [metadata.row_group(k).num_rows for k in range(metadata.num_row_groups)]
-        self.columns: tuple[str, ...] = tuple(schema.names)
         verify_distinct(self.columns)
         self.kinds = kinds(schema)
         self.rows: int = metadata.num_rows

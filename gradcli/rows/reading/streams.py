@@ -48,7 +48,7 @@ def said() -> Iterator[None]:
         yield
     except EOFError:
         raise PartError("its compressed data ends too early") from None
-    except (OSError, zlib.error, zipfile.BadZipFile) as error:
+    except (OSError, zlib.error, zipfile.BadZipFile, NotImplementedError) as error:
         text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise PartError(f"cannot read it: {text}") from None
 

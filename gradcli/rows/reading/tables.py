@@ -24,15 +24,24 @@ def block_of(start: int, table: Any, numeric: Sequence[str], keep: Sequence[str]
     """The block that a table is. Raises ArrowInvalid where its data is damaged."""
     block = Block(start, table.num_rows)
     where = layouts(numeric, tuple(table.column_names))
-    cells = {name: _cells(name, whole(table[name])) for place in where.values() for name in place.columns}
+    cells = {name: _cells(name, _verified(whole(table[name]))) for place in where.values() for name in place.columns}
     fill(block, where, cells)
-    block.kept = {name: _kept(name, whole(table[name]), block) for name in keep if name in table.column_names}
+    block.kept = {name: _kept(name, _verified(whole(table[name])), block) for name in keep if name in table.column_names}
     return block
 
 
 def whole(column: Any) -> Any:
     """A chunked column as one array."""
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def _verified(column: Any) -> Any:
+    """A column that lies within its memory. Raises ArrowInvalid where it doesn't, or lists hold text that isn't UTF-8."""
+    if types.is_string(column.type):  # whose text `decoded` looks at, row by row
+        column.cast(pa.binary()).validate(full=True)
+    else:
+        column.validate(full=not types.is_primitive(column.type))
+    return column
 
 
 def kinds(schema: Any) -> dict[str, str]:
@@ -69,12 +78,10 @@ def nothing(schema: Any, size: int) -> Any:
 
 
 def _kept(name: str, column: Any, block: Block) -> Any:
-    """A column as writers take it; a row whose text isn't UTF-8 is rejected. Raises ArrowInvalid where lists hold such text."""
+    """A column as writers take it; a row whose text isn't UTF-8 is rejected."""
     column = _plain(column)
     if types.is_union(column.type) or types.is_interval(column.type):
         raise GradcliError(Diagnostic("E005", f"column `{name}` holds {column.type}, which can't be kept"))
-    if types.is_nested(column.type):
-        column.validate(full=True)
     if not types.is_string(column.type):
         return column
     texts, rejected = decoded(name, column.cast(pa.binary()))
