@@ -54,11 +54,14 @@ class JsonRange:
         # A name that the first lines don't have may be in these.
         where = {name: Layout([name]) for name in numeric} | layouts(numeric, self.names)
         fill(block, where, {column: _cells(column, rows) for place in where.values() for column in place.columns})
-        halves = _SURROGATE.search(data) is not None
+        suspect = {list, dict, str} if _SURROGATE.search(data) else {list, dict}
         for name in keep:
-            block.kept[name] = objects([row.get(name) for row in rows])
-            for k, value in enumerate(block.kept[name].tolist()):
-                if (type(value) in (list, dict) or (halves and type(value) is str)) and (reason := _unwritable(value)):
+            values = [row.get(name) for row in rows]
+            block.kept[name] = objects(values)
+            if suspect.isdisjoint(map(type, values)):
+                continue
+            for k, value in enumerate(values):
+                if type(value) in suspect and (reason := _unwritable(value)):
                     block.rejected.setdefault(k, f"column `{name}`: {reason}")
         return block
 
