@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv as _csv
 import io
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +20,7 @@ from ..arrays import numbers as numbers_of
 from ..blocks import Block, PartError, Range, unreadable, verify_distinct
 from ..exact import EXACT, shown
 from ..flat import Cells, fill, layouts
-from .lines import BOM, Lines, cut, row_ends
+from .lines import BOM, Lines, cut, masked, row_ends
 from .streams import Feed
 from .tables import nothing, whole
 from .texts import decoded, numbers
@@ -69,16 +70,18 @@ class CsvRange:
         as_latin = not _is_utf8(data)
         if as_latin:  # or pyarrow couldn't tell of a row that has too few cells or too many
             data = data.decode("latin-1").encode()
+        data, strays = _without_strays(data, self.delimiter.encode())
         table = self._table(data, dict.fromkeys([*wanted, *kept], pa.binary()), block.rejected)
         found = table.num_rows + len(block.rejected)
         if found != self.size:
-            why = "quotes or carriage returns in odd places?"
+            why = "quotes in odd places?"
             raise PartError(f"{self.size} lines were counted, and {found} rows found: {why}")
         if block.rejected:
             rows = np.ones(self.size, bool)
             rows[list(block.rejected)] = False
             places = np.where(rows, np.cumsum(rows) - 1, 0)
             table = table.take(numbers_of(places, ~rows)) if table.num_rows else nothing(table.schema, self.size)
+        block.rejected |= strays
         cells = {}
         for name in dict.fromkeys([*wanted, *kept]):
             texts, rejected = decoded(name, whole(table[name]), as_latin)
@@ -159,6 +162,17 @@ def _names(line: bytes, delimiter: str) -> tuple[str, ...]:
         raise PartError(f"its first line must name the columns, and says `{shown(text)}`")
     verify_distinct(names)
     return names
+
+
+def _without_strays(data: bytes, delimiter: bytes) -> tuple[bytes, dict[int, str]]:
+    """The text without carriage returns outside of quotes, where pyarrow would begin a new row; and the rows that have one."""
+    if data.count(b"\r") == data.count(b"\r\n"):
+        return data, {}
+    found = [match.start() for match in re.finditer(rb"\r(?!\n|\Z)", masked(data, delimiter))]
+    rows = np.searchsorted(row_ends(b"", data, delimiter), found, "right").tolist()
+    text = np.frombuffer(data, np.uint8).copy()
+    text[found] = ord(" ")
+    return text.tobytes(), dict.fromkeys(rows, "a carriage return stands outside of quotes")
 
 
 def _is_utf8(data: bytes) -> bool:

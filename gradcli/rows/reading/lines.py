@@ -121,7 +121,7 @@ def row_ends(tail: bytes, chunk: bytes, delimiter: bytes) -> NDArray[np.int64]:
     quotes = np.flatnonzero(np.frombuffer(text, np.uint8) == 34)
     if not (np.searchsorted(quotes, ends) % 2).any():
         return ends  # each line has an even number of quotes: none of them holds a newline
-    return np.flatnonzero(np.frombuffer(_masked(text, delimiter), np.uint8) == 10) + 1
+    return np.flatnonzero(np.frombuffer(masked(text, delimiter), np.uint8) == 10) + 1
 
 
 def _last_full(tail: bytes, chunk: bytes, ends: NDArray[np.int64]) -> int | None:
@@ -134,7 +134,7 @@ def _last_full(tail: bytes, chunk: bytes, ends: NDArray[np.int64]) -> int | None
     return None
 
 
-def _masked(text: bytes, delimiter: bytes) -> bytes:
+def masked(text: bytes, delimiter: bytes) -> bytes:
     """The text with quoted cells blotted out. A quote within a cell that isn't quoted means nothing."""
     cell = rb'(?:(?<=[\n%s])|\A)"(?:[^"]|"")*+(?:"|\Z)' % re.escape(delimiter)
     return re.sub(cell, lambda match: b"." * len(match[0]), text)
