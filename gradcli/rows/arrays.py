@@ -41,6 +41,11 @@ def literal(text: str) -> Any:
     return texts([text])[0]
 
 
+def filled(array: Any, value: float) -> Any:
+    """An Arrow array with a value where it has null."""
+    return array.fill_null(numbers(np.array([value]))[0].cast(array.type)) if array.null_count else array
+
+
 def null(kind: Any) -> Any:
     """No value, of a type."""
     return pa.nulls(1, kind)[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 Mask = NDArray[np.bool_]
+STDIN = "-"  # the path of a part that comes from standard input
 
 
 @dataclass(slots=True)
@@ -87,8 +88,18 @@ class Part(Protocol):
         """The part in ranges of at most `rows` rows, of which the first is row `start`. Raises PartError."""
 
 
-def unreadable(start: int, size: int, numeric: Sequence[str], keep: Sequence[str], reason: str) -> Block:
-    """The block of rows that are lost."""
+def verify_distinct(names: Iterable[str]) -> None:
+    """Raises PartError where two columns have the same name; without one there may be several."""
+    found: set[str] = set()
+    for name in names:
+        if name and name in found:
+            raise PartError(f"two of its columns are named `{name}`")
+        found.add(name)
+
+
+def unreadable(start: int, size: int, numeric: Sequence[str], keep: Sequence[str], error: Exception) -> Block:
+    """The block of rows that are lost, as `error` says."""
+    reason = f"cannot read it: {error}"
     return Block(
         start,
         size,

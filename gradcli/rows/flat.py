@@ -7,13 +7,16 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 
 from .blocks import Array, Block, Mask
+from .exact import changed, shown, too_long
 
-_FLAT = re.compile(r"(.+?)((?:\.(?:0|[1-9][0-9]*))*)(\.re|\.im)?", re.DOTALL)
+MAX_AXES = 32  # of the value of a row; NumPy has a few more
+_FLAT = re.compile(rf"(.+?)((?:\.(?:0|[1-9][0-9]{{0,9}})){{0,{MAX_AXES}}})(\.re|\.im)?", re.DOTALL)
 
 
 @dataclass(slots=True)
@@ -33,23 +36,28 @@ class Layout(NamedTuple):
     is_complex: bool = False
 
 
-def grouped(columns: Iterable[str]) -> tuple[str, ...]:
+def grouped(columns: tuple[str, ...]) -> tuple[str, ...]:
     """The columns' names, with flat ones that are complete under the one name that they share."""
-    columns = tuple(columns)
-    names: dict[str, None] = {}
-    layouts: dict[str, bool] = {}
-    for column in columns:
-        base = _split(column)[0]
-        if base not in layouts:
-            layouts[base] = base not in columns and _complete(base, columns) is not None
-        names[base if layouts[base] else column] = None
-    return tuple(names)
+    own = set(columns)
+    bases = {column: name for name, place in _places(columns).items() if name not in own for column in place.columns}
+    return tuple(dict.fromkeys(bases.get(column, column) for column in columns))
 
 
-@lru_cache(maxsize=1024)  # each range asks again
 def layout(name: str, columns: tuple[str, ...]) -> Layout | None:
     """Where the values of `name` are; None where it is no column, nor a complete set of flat ones."""
-    return Layout([name]) if name in columns else _complete(name, columns)
+    return _places(columns).get(name)
+
+
+@lru_cache(maxsize=64)  # each range asks again
+def _places(columns: tuple[str, ...]) -> dict[str, Layout]:
+    """Where the values are of each name that there is: of complete sets of flat columns, and of all columns."""
+    families: dict[str, dict[tuple[str, tuple[int, ...]], str]] = {}
+    for column in columns:
+        base, index, part = _split(column)
+        if base != column:
+            families.setdefault(base, {})[part, index] = column
+    complete = {base: place for base, family in families.items() if (place := _complete(family)) is not None}
+    return complete | {column: Layout([column]) for column in columns}
 
 
 def _split(column: str) -> tuple[str, tuple[int, ...], str]:
@@ -59,24 +67,26 @@ def _split(column: str) -> tuple[str, tuple[int, ...], str]:
     return match[1], tuple(int(k) for k in match[2].split(".")[1:]), match[3] or ""
 
 
-def _complete(base: str, columns: tuple[str, ...]) -> Layout | None:
-    found = {}
-    for column in columns:
-        if column.startswith(base + "."):
-            stem, index, part = _split(column)
-            if stem == base:
-                found[part, index] = column
-    parts = {part for part, _ in found}
-    indices = [index for part, index in found if part == max(parts)]
+def _complete(family: Mapping[tuple[str, tuple[int, ...]], str]) -> Layout | None:
+    """The layout of flat columns, by their part and index; None where one is missing, or too many are there."""
+    parts = {part for part, _ in family}
+    indices = [index for part, index in family if part == max(parts)]
     if parts not in ({""}, {".re", ".im"}) or len({len(index) for index in indices}) != 1:
         return None
     shape = tuple(max(axis) + 1 for axis in zip(*indices, strict=True))
-    if math.prod(shape) * len(parts) != len(found):
+    if math.prod(shape) * len(parts) != len(family):
         return None
-    wanted = [(part, index) for part in sorted(parts, reverse=True) for index in np.ndindex(*shape)]
-    if any(key not in found for key in wanted):
+    wanted = [(part, index) for part in sorted(parts, reverse=True) for index in product(*map(range, shape))]
+    if any(key not in family for key in wanted):
         return None
-    return Layout([found[key] for key in wanted], shape, len(parts) == 2)
+    return Layout([family[key] for key in wanted], shape, len(parts) == 2)
+
+
+def complex_of(real: Array, imag: Array) -> Array:
+    """Complex numbers of their parts, as these are: `real + 1j * imag` would make nan of an infinite one."""
+    values = np.empty(real.shape, np.complex128)
+    values.real, values.imag = real, imag
+    return values
 
 
 def gather(name: str, where: Layout, cells: Mapping[str, Cells]) -> Cells:
@@ -85,16 +95,20 @@ def gather(name: str, where: Layout, cells: Mapping[str, Cells]) -> Cells:
     if len(parts) == 1 and not where.shape:
         return parts[0]
     if any(part.values.dtype == object or part.values.ndim > 1 for part in parts):
-        return _hopeless(name, parts)
+        return _hopeless(parts, f"the flat columns of `{name}` hold lists themselves")
+    if where.is_complex and any(part.values.dtype.kind == "c" for part in parts):
+        return _hopeless(parts, f"the flat columns of `{name}` hold complex numbers themselves")
     stacked = np.array([part.values for part in parts])  # rows last, as the engine computes
+    rejected: dict[int, str] = {}
+    for column, part in zip(reversed(where.columns), reversed(parts), strict=True):
+        rejected |= part.rejected
+        if where.is_complex or stacked.dtype.kind in "fc":
+            lost = changed(part.values)
+            rejected |= {row: f"column `{column}`: {too_long(shown(str(value)))}" for row, value in lost.items()}
     if where.is_complex:
-        half = len(parts) // 2
-        stacked = stacked[:half] + 1j * stacked[half:]
+        stacked = complex_of(*np.split(stacked, 2))
     n = stacked.shape[1]
     values = np.moveaxis(stacked.reshape(*where.shape, n), -1, 0)
-    rejected: dict[int, str] = {}
-    for part in reversed(parts):
-        rejected |= part.rejected
     if all(part.missing is None for part in parts):
         return Cells(values, None, rejected)
     masks = np.array([np.zeros(n, bool) if part.missing is None else part.missing for part in parts])
@@ -108,7 +122,8 @@ def gather(name: str, where: Layout, cells: Mapping[str, Cells]) -> Cells:
 
 def layouts(names: Iterable[str], columns: tuple[str, ...]) -> dict[str, Layout]:
     """Where the values of those of the names are that there are."""
-    return {name: where for name in names if (where := layout(name, columns)) is not None}
+    places = _places(columns)
+    return {name: places[name] for name in names if name in places}
 
 
 def fill(block: Block, where: Mapping[str, Layout], cells: Mapping[str, Cells]) -> None:
@@ -127,6 +142,6 @@ def fill(block: Block, where: Mapping[str, Layout], cells: Mapping[str, Cells]) 
             del block.missing[name]
 
 
-def _hopeless(name: str, parts: Sequence[Cells]) -> Cells:
+def _hopeless(parts: Sequence[Cells], reason: str) -> Cells:
     n = len(parts[0].values)
-    return Cells(np.full(n, np.nan), None, dict.fromkeys(range(n), f"the flat columns of `{name}` hold lists themselves"))
+    return Cells(np.full(n, np.nan), None, dict.fromkeys(range(n), reason))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ..diagnostics import Diagnostic, GradcliError, did_you_mean
+from .blocks import STDIN as STDIN
 from .blocks import BadPart, Part, PartError, Range
 from .flat import grouped, layout
 from .needs import arrow_for
@@ -30,7 +31,6 @@ ENDINGS = {
 _PACKED = (".gz", ".zst")  # endings that say how text is compressed; the bytes themselves say it too
 _TEXT = ("csv", "tsv", "jsonl")
 _STREAMED = (*_TEXT, "arrow", "npy")  # what standard input can have
-STDIN = "-"
 
 
 class Source:
@@ -169,8 +169,12 @@ def _found(data: str) -> list[str]:
         paths = [os.path.join(data, name) for name in names]
         paths = [path for path in paths if os.path.isfile(path)]
         what = f"{data}: the folder has no part files"
-    elif os.path.exists(data):
+    elif os.path.isfile(data):
         return [data]
+    elif os.path.exists(data):
+        hint = "what comes through a pipe can be read from standard input: --rows - --rows-format FORMAT < …"
+        message = f"{data}: it is no regular file: blocks are read in any order, and again"
+        raise GradcliError(Diagnostic("E002", message, help=hint))
     elif glob.has_magic(data):
         found = glob.glob(data, recursive=True)
         paths = [path for path in found if os.path.isfile(path) and not os.path.basename(path).startswith("_")]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import random
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -17,8 +19,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from gradcli.diagnostics import GradcliError
-from gradcli.rows.blocks import BadPart, Block
+from gradcli.rows.blocks import BadPart
 from gradcli.rows.sources import open_source
+from gradcli.rows.writing.pages import GROUPS, split
+from gradcli.rows.writing.thrift import I64, packed
 
 from .data import read
 
@@ -108,6 +112,9 @@ COLUMNS: list[tuple[Any, list[object]]] = [
     (pa.array([[[1, 2], [3, 4]], [[5, 6], [7, 8]]]), [[[1, 2], [3, 4]], [[5, 6], [7, 8]]]),
     (pa.array([[[1], [2]], [[3]]]), [[[1], [2]], [[3]]]),
     (pa.array([{"re": 1.0, "im": 2.0}, None]), [1 + 2j, None]),
+    (pa.array([{"re": 1.0, "im": float("inf")}, {"re": None, "im": 1.0}]), [complex(1, float("inf")), "!"]),
+    (pa.array([{"re": 1, "im": 2**60 + 1}, {"re": 2**60, "im": 1}, {"re": 3, "im": 4}]), ["!", "!", 3 + 4j]),
+    (pa.array([{"re": [1.0], "im": [2.0]}]), ["!"]),
     (pa.array([[], []], pa.list_(pa.float64())), [[], []]),
 ]
 
@@ -133,6 +140,57 @@ def test_flat_columns_of_parquet(tmp_path: Path) -> None:
     assert [found.column(name) for name in ("x", "w", "x.1")] == [[5.0, 6.0], [[7.0, 9.0], [8.0, 0.0]], [3.0, 4.0]]
 
 
+@pytest.mark.parametrize("size", [7, 1000])
+def test_only_the_footer_says_where_batches_are(tmp_path: Path, size: int) -> None:
+    """Others may leave the schema before them out."""
+    path = write_arrow(tmp_path, size=size)
+    data = bytearray(path.read_bytes())
+    data[8:16] = bytes(8)
+    path.write_bytes(data)
+    found = read(path, ["y"], rows=300)
+    assert found.source.rows == N
+    assert found.column("y") == [k if k % 3 else None for k in range(N)]
+
+
+@pytest.mark.parametrize("format", ["arrow", "stream", "parquet", "csv", "jsonl"])
+def test_files_of_polars(tmp_path: Path, format: str) -> None:
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"x": np.arange(50.0), "k": [f"k{k % 5}" for k in range(50)]})
+    frame = frame.with_columns(c=polars.col("k").cast(polars.Categorical), x=polars.when(frame["x"] != 3).then(frame["x"]))
+    path = tmp_path / f"a.{format.replace('stream', 'arrow')}"
+    write = {"arrow": frame.write_ipc, "stream": frame.write_ipc_stream, "jsonl": frame.write_ndjson, "csv": frame.write_csv}
+    options = {"compression": "zstd"} if format in ("arrow", "stream") else {}
+    write.get(format, frame.write_parquet)(path, **options)
+    found = read(path, ["x"], ["k", "c"], rows=20)
+    assert found.column("x") == [k if k != 3 else None for k in range(50)]
+    for name in "kc":
+        assert [key for block in found.blocks for key in block.kept[name].tolist()] == frame["k"].to_list()
+
+
+def test_integers_that_lie_beside_floats(tmp_path: Path) -> None:
+    """Alone they stay integers; together they are float64, which doesn't hold all of them."""
+    table = pa.table({"x.0": [2**60 + 1, 2**53, -(2**63), 4], "x.1": [1.0, 2.0, 3.0, 4.0], "z.re": [1, 2, 3, -(2**60) - 1]})
+    table = table.append_column("z.im", pa.array([float("inf"), 0.0, 0.0, 0.0]))
+    found = read(write_parquet(tmp_path, table), ["x", "x.0"])
+    assert found.column("x") == ["!", [2.0**53, 2.0], "!", [4.0, 4.0]]
+    assert found.rejected[0] == "column `x.0`: the integer 1152921504606846977 has more digits than a float64 holds"
+    assert read(tmp_path / "a.parquet", ["x.0"]).column("x.0") == [2**60 + 1, 2**53, -(2**63), 4]
+    assert read(tmp_path / "a.parquet", ["z"]).column("z") == [complex(1, float("inf")), 2, 3, "!"]
+
+
+@pytest.mark.parametrize("write", [write_parquet, write_arrow, write_stream])
+def test_two_columns_of_one_name(tmp_path: Path, write: Write) -> None:
+    table = pa.table([pa.array([1.0]), pa.array([2.0]), pa.array([3.0])], names=["x", "y", "x"])
+    with pytest.raises(GradcliError, match="two of its columns are named `x`"):
+        read(write(tmp_path, table))
+
+
+def test_flat_columns_that_hold_lists(tmp_path: Path) -> None:
+    table = pa.table({"x.0": [[1.0], [2.0]], "x.1": [3.0, 4.0]})
+    found = read(write_parquet(tmp_path, table), ["x"])
+    assert found.rejected == dict.fromkeys(range(2), "the flat columns of `x` hold lists themselves")
+
+
 @pytest.mark.parametrize("write", WRITE)
 def test_a_damaged_part(tmp_path: Path, write: Write) -> None:
     path = write(tmp_path, size=100)
@@ -142,6 +200,28 @@ def test_a_damaged_part(tmp_path: Path, write: Write) -> None:
     found = read(tmp_path, ["y"], rows=100)
     assert [Path(bad.path) for bad in found.bad] == [path]
     assert found.column("y")[-N:] == [k if k % 3 else None for k in range(N)]
+
+
+@pytest.mark.parametrize("write", [write_parquet, write_arrow])
+def test_a_part_that_changes_while_it_is_read(tmp_path: Path, write: Write) -> None:
+    path = write(tmp_path)
+    first, *_ = open_source(str(path)).ranges(100)
+    assert not isinstance(first, BadPart)
+    write(tmp_path, TABLE.slice(10))
+    assert first.read(["y"], ["id"]).unreadable == "cannot read it: it has changed while it was read"
+
+
+def test_a_row_group_with_fewer_rows_than_the_footer_says(tmp_path: Path) -> None:
+    path = write_parquet(tmp_path, pa.table({"x": np.arange(30.0)}))
+    data = path.read_bytes()
+    footer, _ = split(data)
+    group = footer[GROUPS][1][1][0]
+    group[3] = footer[3] = (I64, 40)
+    out = packed(footer)
+    path.write_bytes(data[: -len(out) - 8] + out + data[-8:])
+    blocks = read(path, ["x"], rows=10).blocks
+    assert [block.unreadable for block in blocks[:3]] == [""] * 3
+    assert blocks[3].unreadable == "cannot read it: a row group has fewer rows than the footer says"
 
 
 def test_damaged_pages_cost_only_their_range(tmp_path: Path) -> None:
@@ -233,6 +313,7 @@ def test_compressed_npz_and_structured_npy(tmp_path: Path) -> None:
         ({"x": np.zeros(3), "y": np.zeros(4)}, "its arrays differ in length: `x` 3, `y` 4"),
         ({"x": np.array(3.0)}, "its array `x` can't be used: it holds a single value: its first axis must be the rows"),
         ({"x": np.array([None, 1])}, "its array `x` can't be used: it holds Python objects, which are never read"),
+        ({"x": np.zeros(3, "i4,f8")}, "its array `x` has fields: save these as arrays, or it alone as an NPY file"),
         ({}, "it has no arrays"),
     ],
 )
@@ -262,5 +343,16 @@ def test_integers_too_large_for_int64(tmp_path: Path) -> None:
     assert read(tmp_path / "a.npy", [""]).column("") == [[1, 2], "!"]
 
 
-def test_blocks_have_what_they_say() -> None:
-    assert Block(3, 2).columns == {}
+def test_arrays_that_cannot_be_read_in_order(tmp_path: Path) -> None:
+    np.savez_compressed(tmp_path / "a.npz", x=np.asfortranarray(np.zeros((4, 2))), y=np.zeros(4))
+    (bad,) = read(tmp_path / "a.npz", ["x"]).bad
+    assert bad.reason == "its array lies column by column: save it in C order, or uncompressed in a file"
+    (tmp_path / "a.npy").write_bytes(gzip.compress(npy(np.zeros(4))))
+    with pytest.raises(GradcliError, match="it is compressed: an NPY file is read where it lies"):
+        read(tmp_path / "a.npy")
+
+
+def npy(array: Any) -> bytes:
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()

@@ -46,6 +46,7 @@ def test_what_a_cell_says(tmp_path: Path, cell: str, value: float | None) -> Non
     [
         ("banana", 'column `x`: "banana" is not a number'),
         ("1_000", 'column `x`: "1_000" is not a number'),
+        ("nan(abc)", 'column `x`: "nan(abc)" is not a number'),
         ("0x10", 'column `x`: "0x10" is not a number'),
         ("1,5", "expected 2 cells, got 3"),
         ("9007199254740993", "column `x`: the integer 9007199254740993 has more digits than a float64 holds"),
@@ -71,6 +72,18 @@ def test_too_few_cells(tmp_path: Path) -> None:
     assert found.column("x") == [1.0, "!", 3.0]
     path.write_text("id,x\na\n")
     assert read(path, ["x"], ["id"]).column("x") == ["!"]
+
+
+def test_latin_1_with_a_row_that_is_too_long(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes("id,x\né,1\né,é,2\né\na,5\n".encode("latin-1"))
+    found = read(path, ["x"], ["id"])
+    assert found.rejected == {
+        0: "column `id`: b'\\xe9' is not UTF-8 text",
+        1: "expected 2 cells, got 3",
+        2: "expected 2 cells, got 1",
+    }
+    assert (found.column("x"), capfd.readouterr().err) == (["!", "!", "!", 5.0], "")
 
 
 def test_a_column_of_true_and_false_is_bool(tmp_path: Path) -> None:
@@ -127,6 +140,7 @@ def test_complex_and_matrix(tmp_path: Path) -> None:
         ('x,"' + "y" * 200_000 + '"\n', "its first line must name the columns: field larger than field limit (131072)"),
         ("x,x\n3,4\n", "two of its columns are named `x`"),
         ("x,\xff\n3,4\n", "it is not UTF-8 text"),
+        ("x,y\r1,2\r3,4\r", "its lines end with a carriage return alone: save it with line feeds"),
     ],
 )
 def test_a_header_that_is_none(tmp_path: Path, text: str, reason: str) -> None:
@@ -136,6 +150,51 @@ def test_a_header_that_is_none(tmp_path: Path, text: str, reason: str) -> None:
         read(path)
     assert caught.value.exit_code == 2
     assert caught.value.diagnostics[0].message == f"{path}: {reason}"
+
+
+@pytest.mark.parametrize("rows", [1, 2, 10])
+@pytest.mark.parametrize("last", ['3,"c\n4,d\n', '3,"', '"3\n\n', '"'])
+def test_a_quote_that_never_ends(tmp_path: Path, last: str, rows: int) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f'x,y\n1,"a\nb"\n2,b\n{last}')
+    found = read(path, ["x"], rows=rows)
+    assert found.column("x") == [1.0, 2.0]
+    assert [(bad.start, bad.reason) for bad in found.bad] == [(2, "a quote that begins in its last row never ends")]
+
+
+def test_quotes_in_names(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('\ufeff"a\n""b""",5" pipe\n1,2\n')
+    assert read(path, ['a\n"b"', '5" pipe']).source.columns == ('a\n"b"', '5" pipe')
+    assert read(path, ['5" pipe']).column('5" pipe') == [2.0]
+
+
+def test_a_header_without_an_end(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"y" * (1 << 24))
+    with pytest.raises(GradcliError, match="its first line has no end within 16 MiB"):
+        read(path)
+
+
+@pytest.mark.parametrize("line", ["1\r2", "1\r", "7,7\r8", '"1\n",2\r', "\r1", "1,\r"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_carriage_return_costs_only_its_row(tmp_path: Path, line: str, end: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f'x,y\n0,"a\rb"\n{line},3\n4,c\n5,d\n6,e\r'.replace("\n", end), newline="")
+    found = read(path, ["x"], ["y"])
+    assert list(found.rejected) == [1]
+    assert found.column("x") == [0.0, "!", 4.0, 5.0, 6.0]
+    assert found.kept("y")[0] == "a\rb"
+
+
+def test_quotes_in_odd_places(tmp_path: Path) -> None:
+    """Where rows are counted otherwise than pyarrow finds them, none of them can be trusted."""
+    from gradcli.rows.reading.csv import CsvRange
+    from gradcli.rows.reading.lines import Lines
+
+    data = b'1,"a\nb"\n2,c\n'
+    block = CsvRange(0, 3, Lines(len(data), data), ("x", "y"), ",").read(["x"], [])
+    assert block.unreadable == "cannot read it: 3 lines were counted, and 2 rows found: quotes in odd places?"
 
 
 def test_names_that_are_numbers(tmp_path: Path) -> None:
@@ -154,7 +213,8 @@ def test_only_a_header(tmp_path: Path) -> None:
 def test_compressed(tmp_path: Path, rows: int) -> None:
     text = "x,id\n" + "".join(f"{k},k{k}\n" for k in range(500))
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(text[:100].encode()) + gzip.compress(text[100:].encode()))
-    (tmp_path / "a.csv.zst").write_bytes(pa.compress(text.encode(), codec="zstd", asbytes=True))
+    passed_over = b"\x50\x2a\x4d\x18\x04\0\0\0abcd"  # a frame that parallel tools begin with
+    (tmp_path / "a.csv.zst").write_bytes(passed_over + pa.compress(text.encode(), codec="zstd", asbytes=True))
     for ending in ("gz", "zst"):
         found = read(tmp_path / f"a.csv.{ending}", ["x"], ["id"], rows=rows)
         assert found.column("x") == list(range(500))

@@ -26,10 +26,11 @@ from gradcli.rows.flat import grouped, layout
         (["x.00", "x.01", "x.", ".0", ""], ("x.00", "x.01", "x.", ".0", "")),
         (["x.0", "x.4000000000"], ("x.0", "x.4000000000")),
         (["a\nb.0", "a\nb.1"], ("a\nb",)),
+        (["x" + ".0" * 33, "y." + "1" * 5000], ("x.0", "y." + "1" * 5000)),
     ],
 )
 def test_names(columns: list[str], names: tuple[str, ...]) -> None:
-    assert grouped(columns) == names
+    assert grouped(tuple(columns)) == names
 
 
 def test_layouts() -> None:

@@ -46,6 +46,7 @@ def test_values(tmp_path: Path, text: str, value: object, rows: int) -> None:
         ("9007199254740993", "column `x`: the integer 9007199254740993 has more digits than a float64 holds"),
         ("[9007199254740993]", "column `x`: the integer 9007199254740993 has more digits than a float64 holds"),
         ("[9007199254740993, 1.5]", "column `x`: the integer 9007199254740993 has more digits than a float64 holds"),
+        ('{"re": {"re": 1, "im": 2}, "im": 3}', 'column `x`: {"re": {"re": 1, "im": 2}, "im": 3} is not a number'),
         ('{"re": 1}', 'column `x`: {"re": 1} is not a number'),
     ],
 )
@@ -86,6 +87,36 @@ def test_keys_are_kept_as_they_are(tmp_path: Path) -> None:
     rows = [{"k": k, "x": 1} for k in (1, "a", None, [1, 2], {"b": 2}, 2**70, 1.0)]
     path.write_text("\n".join(map(json.dumps, rows)))
     assert read(path, ["x"], ["k"]).kept("k") == [row["k"] for row in rows]
+
+
+def test_keys_that_nothing_could_write(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    deep = '{"a": ' * 900 + "1" + "}" * 900
+    path.write_text('{"k": "\\ud83d\\ude00"}\n{"k": "\\uD800"}\n{"k": ["\\udfff"]}\n' + f'{{"k": {deep}}}\n{{"k": "a"}}\n')
+    found = read(path, [], ["k"])
+    assert found.rejected[1] == 'column `k`: "\\ud800" has half a character, a surrogate without its other'
+    assert list(found.rejected) == [1, 2, 3]
+    assert found.rejected[3].endswith("nests lists or objects too deeply")
+
+
+@pytest.mark.parametrize("inner", ["1", "true", "[1], [1, 2]", "[]"])
+@pytest.mark.parametrize("depth", [40, 70, 500])
+def test_lists_that_nest_too_deeply(tmp_path: Path, inner: str, depth: int) -> None:
+    found = rows_of(tmp_path, "1", "[" * depth + inner + "]" * depth)
+    assert found.rejected == {1: "column `x`: its lists nest more than 32 deep"}
+
+
+def test_utf_16_is_no_json_lines(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"x": 1}\n', encoding="utf-16")
+    with pytest.raises(GradcliError, match="none of its first 2 lines is a JSON object"):
+        read(path)
+
+
+def test_flat_keys_that_hold_complex_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"z.re": 1, "z.im": {"re": 1, "im": 2}}\n')
+    assert read(path, ["z"]).rejected == {0: "the flat columns of `z` hold complex numbers themselves"}
 
 
 def test_flat_keys(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,7 +17,8 @@ import pyarrow.ipc as ipc
 import pytest
 
 from gradcli.diagnostics import GradcliError
-from gradcli.rows.sources import OPENERS, format_of, open_source
+from gradcli.rows.sources import ENDINGS, OPENERS, format_of, open_source
+from gradcli.rows.writing import WRITERS
 
 from .data import read
 
@@ -97,6 +99,11 @@ def every_part_bad(path: Path) -> str:
     return str(path)
 
 
+def pipe(path: Path) -> str:
+    os.mkfifo(path / "a.csv")
+    return str(path / "a.csv")
+
+
 @pytest.mark.parametrize(
     ("make", "code", "message"),
     [
@@ -105,6 +112,7 @@ def every_part_bad(path: Path) -> str:
         (empty, "E002", ": the folder has no part files"),
         (mixed, "E002", ": parts of several formats: csv, jsonl"),
         (unknown, "E002", "a.xlsx: don't know how to read this file"),
+        (pipe, "E002", "a.csv: it is no regular file: blocks are read in any order, and again"),
         (every_part_bad, "E002", "a.csv: it has no header: its first line must name the columns"),
         (lambda path: "-", "E001", "of which format are the rows from standard input?"),
     ],
@@ -114,6 +122,12 @@ def test_what_is_not_there(tmp_path: Path, make: Callable[[Path], str], code: st
         open_source(make(tmp_path))
     assert (caught.value.diagnostics[0].code, caught.value.exit_code) == (code, 2)
     assert caught.value.diagnostics[0].message.endswith(message)
+
+
+def test_where_no_part_can_be_read(tmp_path: Path) -> None:
+    with pytest.raises(GradcliError) as caught:
+        open_source(every_part_bad(tmp_path))
+    assert caught.value.diagnostics[0].help == "none of the 2 parts can be read"
 
 
 def test_a_format_that_there_is_not(tmp_path: Path) -> None:
@@ -205,7 +219,7 @@ def test_without_pyarrow(tmp_path: Path) -> None:
 
 
 def test_formats_are_all_there() -> None:
-    assert set(OPENERS) == {"csv", "tsv", "jsonl", "parquet", "arrow", "npy", "npz"}
+    assert set(OPENERS) == set(WRITERS) == set(ENDINGS.values())
 
 
 # pyarrow looks for pandas when it makes arrays of Python objects; importing it would take longer than a small job.

@@ -151,9 +151,20 @@ def test_parquet_reads_in_every_way(tmp_path: Path) -> None:
     assert pq.ParquetFile(path, pre_buffer=False, buffer_size=4096).read().drop(["f", "z.re"]).equals(nothing_is_nan)
     assert pq.read_metadata(path).num_row_groups == 3
     assert pq.ParquetFile(path).read_row_group(1).num_rows == 1
+
+
+def test_polars_reads_parquet(tmp_path: Path) -> None:
     polars = pytest.importorskip("polars")
-    assert polars.read_parquet(path)["i"].to_list() == table["i"].to_pylist()
+    path = tmp_path / "a.parquet"
+    written(path, [example(n, n) for n in (1000, 1, 70_000)], cuts=[0, 1], garbage=b"PAR1")
+    assert polars.read_parquet(path)["i"].to_list() == pq.read_table(path)["i"].to_pylist()
+
+
+def test_duckdb_reads_parquet(tmp_path: Path) -> None:
     duckdb = pytest.importorskip("duckdb")
+    path = tmp_path / "a.parquet"
+    written(path, [example(n, n) for n in (1000, 1, 70_000)], cuts=[0, 1], garbage=b"PAR1")
+    table = pq.read_table(path)
     query = f"select count(*), count(t), sum(\"m.1.2\") from '{path}'"
     count, texts, total = duckdb.sql(query).fetchall()[0]
     assert (count, texts) == (71_001, 71_001 - table["t"].null_count)
@@ -240,6 +251,25 @@ def test_numbers_come_back_to_the_last_bit(tmp_path: Path, format: str, values: 
     assert np.array_equal(v[:, 1], -values, equal_nan=True)
     there = ~np.isnan(values)
     assert np.array_equal(np.signbit(x)[there], np.signbit(values)[there])
+
+
+PARTS = [math.nan, math.inf, -math.inf, 0.0, -0.0, 1.5]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_complex_numbers_come_back(tmp_path: Path, format: str) -> None:
+    path = tmp_path / f"a.{format}"
+    values = np.empty(len(PARTS) ** 2, np.complex128)
+    values.real, values.imag = np.repeat(PARTS, len(PARTS)), np.tile(PARTS, len(PARTS))
+    written(path, [[Column("z", values), Column("v", np.stack([values, values[::-1]], axis=1))]])
+    if format == "npy":
+        assert np.array_equal(np.load(path)[:, :2], values.view(np.float64).reshape(-1, 2), equal_nan=True)
+        return
+    (block,) = read(path, ["z", "v"]).blocks
+    assert not block.rejected
+    for found, expected in [(block.columns["z"], values), (block.columns["v"][:, 1], values[::-1])]:
+        assert np.array_equal(found.real, expected.real, equal_nan=True)
+        assert np.array_equal(found.imag, expected.imag, equal_nan=True)
 
 
 @pytest.mark.parametrize("format", ["csv", "tsv", "jsonl", "parquet", "arrow", "npz"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,11 +11,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.ipc as ipc
 
-from ..blocks import Block, PartError, Range, unreadable
-from .streams import STDIN, opened, rejoined, said
+from ..blocks import STDIN, Block, PartError, Range, unreadable, verify_distinct
+from .streams import opened, rejoined, said
 from .tables import block_of, kinds
 
 _MAGIC = b"ARROW1\0\0"
+_TAIL = 10  # bytes: the length of the footer, and the magic once more
+_BATCHES_AT = 10  # bytes of a flatbuffers table's own table before the place that says where its fourth field is
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,7 @@ class ArrowRange:
                     raise PartError("it has changed while it was read")
                 return block_of(self.start, self._table(ipc.open_file(file)), numeric, keep)
         except (OSError, PartError, pa.ArrowException) as error:
-            return unreadable(self.start, self.size, numeric, keep, f"cannot read it: {error}")
+            return unreadable(self.start, self.size, numeric, keep, error)
 
     def _table(self, reader: Any) -> Any:
         batches = []
@@ -56,7 +59,10 @@ class BatchRange:
     table: Any
 
     def read(self, numeric: Sequence[str], keep: Sequence[str]) -> Block:
-        return block_of(self.start, self.table, numeric, keep)
+        try:
+            return block_of(self.start, self.table, numeric, keep)
+        except pa.ArrowException as error:
+            return unreadable(self.start, self.size, numeric, keep, error)
 
     def __reduce__(self) -> tuple[Any, ...]:
         sink = pa.BufferOutputStream()  # not pyarrow's own pickle, which would take along the whole of what this is a slice of
@@ -82,11 +88,12 @@ class ArrowPart:
             if self._stream is None:
                 with pa.memory_map(path) as file:
                     schema, self._length = ipc.open_file(file).schema, file.size()
-                    self._sizes = _sizes(file.read_buffer().slice(len(_MAGIC)))
+                    self._sizes = _sizes(file.read_buffer())
                     self.rows = sum(self._sizes)
             else:
                 schema = self._stream.schema
-        self.columns: tuple[str, ...] = tuple(schema.names)
+            self.columns: tuple[str, ...] = tuple(schema.names)
+        verify_distinct(self.columns)
         self.kinds = kinds(schema)
 
     def ranges(self, rows: int, start: int) -> Iterator[Range]:
@@ -127,11 +134,31 @@ def _arriving(reader: Any, rows: int, start: int) -> Iterator[Range]:
             start += piece.num_rows
 
 
-def _sizes(stream: Any) -> list[int]:
-    """How many rows each batch has, from their headers: without a look at the data, which may be compressed."""
+def _sizes(file: Any) -> list[int]:
+    """How many rows each batch of a file has, from their headers: without a look at the data, which may be compressed.
+
+    Only the footer says where they are, and it was verified when the file was opened; pyarrow doesn't tell. It is a table of
+    flatbuffers, whose fourth field is a vector of structs.
+    """
+    data = memoryview(file)
+    (length,) = struct.unpack_from("<i", data, len(data) - _TAIL)
+    footer = data[len(data) - _TAIL - length :]
+    (table,) = struct.unpack_from("<I", footer)
+    (back,) = struct.unpack_from("<i", footer, table)
+    width, _, *fields = struct.unpack_from("<6H", footer, table - back)
+    if width <= _BATCHES_AT or not fields[3]:
+        return []
+    vector = table + fields[3]
+    vector += struct.unpack_from("<I", footer, vector)[0]
+    (count,) = struct.unpack_from("<I", footer, vector)
     nothing = pa.schema([])
-    messages = ipc.MessageReader.open_stream(stream)
-    return [ipc.read_record_batch(message, nothing).num_rows for message in messages if message.type == "record batch"]
+    sizes = []
+    for offset, header, body in struct.iter_unpack("<qi4xq", footer[vector + 4 : vector + 4 + 24 * count]):
+        if offset < 0 or header < 0 or body < 0 or offset + header + body > len(data):
+            raise PartError("it is damaged: its footer says that there are batches outside of it")
+        message = ipc.read_message(file.slice(offset, header + body))
+        sizes.append(ipc.read_record_batch(message, nothing).num_rows)
+    return sizes
 
 
 @contextmanager
@@ -140,5 +167,5 @@ def _damaged() -> Iterator[None]:
     try:
         with said():
             yield
-    except pa.ArrowException as error:
+    except (pa.ArrowException, UnicodeDecodeError) as error:
         raise PartError(f"it is not an Arrow file, or damaged: {error}") from None

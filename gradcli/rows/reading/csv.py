@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv as _csv
 import io
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,16 +17,15 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from ..arrays import numbers as numbers_of
-from ..blocks import Block, PartError, Range, unreadable
+from ..blocks import Block, PartError, Range, unreadable, verify_distinct
+from ..exact import EXACT, shown
 from ..flat import Cells, fill, layouts
-from .exact import EXACT, shown
-from .lines import Lines, cut
+from .lines import BOM, Lines, cut, masked, row_ends
 from .streams import Feed
 from .tables import nothing, whole
 from .texts import decoded, numbers
 
 _HEAD, _MAX_HEADER = 1 << 16, 1 << 24
-_BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class CsvRange:
             data = self.lines.read()
             cells = self._fast(data, wanted, kept, block) or self._careful(data, wanted, kept, block)
         except (OSError, PartError, pa.ArrowException) as error:
-            return unreadable(self.start, self.size, numeric, keep, f"cannot read it: {error}")
+            return unreadable(self.start, self.size, numeric, keep, error)
         fill(block, where, cells)
         return block
 
@@ -60,22 +60,31 @@ class CsvRange:
             return None
         if table.num_rows != self.size or any((np.abs(column.values) >= EXACT).any() for column in cells.values()):
             return None
+        if b"(" in data and any(np.isnan(column.values).any() for column in cells.values()):
+            return None  # nan(…) is a number for pyarrow
         block.kept = {name: whole(table[name]) for name in kept}
         return cells
 
     def _careful(self, data: bytes, wanted: list[str], kept: list[str], block: Block) -> dict[str, Cells]:
         """The cells one by one, with the reason why a row can't be read."""
+        as_latin = not _is_utf8(data)
+        if as_latin:  # or pyarrow couldn't tell of a row that has too few cells or too many
+            data = data.decode("latin-1").encode()
+        data, strays = _without_strays(data, self.delimiter.encode())
         table = self._table(data, dict.fromkeys([*wanted, *kept], pa.binary()), block.rejected)
+        found = table.num_rows + len(block.rejected)
+        if found != self.size:
+            why = "quotes in odd places?"
+            raise PartError(f"{self.size} lines were counted, and {found} rows found: {why}")
         if block.rejected:
             rows = np.ones(self.size, bool)
             rows[list(block.rejected)] = False
             places = np.where(rows, np.cumsum(rows) - 1, 0)
             table = table.take(numbers_of(places, ~rows)) if table.num_rows else nothing(table.schema, self.size)
-        if table.num_rows != self.size:
-            raise PartError(f"{self.size} lines were counted, and {table.num_rows} rows found: quotes in odd places?")
+        block.rejected |= strays
         cells = {}
         for name in dict.fromkeys([*wanted, *kept]):
-            texts, rejected = decoded(name, whole(table[name]))
+            texts, rejected = decoded(name, whole(table[name]), as_latin)
             for row, reason in rejected.items():
                 block.rejected.setdefault(row, reason)
             if name in kept:
@@ -88,8 +97,7 @@ class CsvRange:
         """The columns as an Arrow table; with `rejected`, without the rows that have a wrong number of cells."""
 
         def wrong(row: Any) -> str:
-            if rejected is None:
-                return "error"
+            assert rejected is not None
             expected, found = row.expected_columns, row.actual_columns
             rejected[row.number - 1] = f"expected {expected} cells, got {found}"
             return "skip"
@@ -101,7 +109,7 @@ class CsvRange:
                 delimiter=self.delimiter,
                 newlines_in_values=b'"' in data,
                 ignore_empty_lines=False,
-                invalid_row_handler=wrong,
+                invalid_row_handler=None if rejected is None else wrong,
             ),
             pa_csv.ConvertOptions(column_types=types, include_columns=list(types), null_values=[""], strings_can_be_null=True),
         )
@@ -116,7 +124,7 @@ class CsvPart:
     def __init__(self, path: str, delimiter: str = ",") -> None:
         self._feed, self._delimiter = Feed(path), delimiter
         size = _HEAD
-        while (end := _header_end(head := self._feed.head(size))) is None and len(head) == size:
+        while (end := _header_end(head := self._feed.head(size), delimiter)) is None and len(head) == size:
             size *= 4
             if size > _MAX_HEADER:
                 raise PartError(f"its first line has no end within {_MAX_HEADER >> 20} MiB")
@@ -129,33 +137,50 @@ class CsvPart:
             yield CsvRange(first, size, lines, self.columns, self._delimiter)
 
 
-def _header_end(text: bytes) -> int | None:
+def _header_end(text: bytes, delimiter: str) -> int | None:
     """Where the first line ends; a name in quotes may hold line ends itself."""
-    end = text.find(b"\n")
-    while end >= 0:
-        if text.count(b'"', 0, end) % 2 == 0:
-            return end + 1
-        end = text.find(b"\n", end + 1)
-    return None
+    mark = BOM if text.startswith(BOM) else b""
+    ends = row_ends(b"", text[len(mark) :], delimiter.encode())
+    return len(mark) + int(ends[0]) if len(ends) else None
 
 
 def _names(line: bytes, delimiter: str) -> tuple[str, ...]:
     try:
-        text = line.removeprefix(_BOM).decode().rstrip("\r\n")
+        text = line.removeprefix(BOM).decode().rstrip("\r\n")
     except UnicodeDecodeError:
         raise PartError("it is not UTF-8 text") from None
     try:
-        names = tuple(name.strip() for name in next(_csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), []))
+        reader = _csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        names = tuple(name.strip() for name in next(reader, []))
     except _csv.Error as error:
         raise PartError(f"its first line must name the columns: {error}") from None
+    if next(reader, None) is not None:
+        raise PartError("its lines end with a carriage return alone: save it with line feeds")
     if not any(names):
         raise PartError("it has no header: its first line must name the columns")
     if all(_is_number(name) for name in names if name):
         raise PartError(f"its first line must name the columns, and says `{shown(text)}`")
-    for name in names:
-        if name and names.count(name) > 1:
-            raise PartError(f"two of its columns are named `{name}`")
+    verify_distinct(names)
     return names
+
+
+def _without_strays(data: bytes, delimiter: bytes) -> tuple[bytes, dict[int, str]]:
+    """The text without carriage returns outside of quotes, where pyarrow would begin a new row; and the rows that have one."""
+    if data.count(b"\r") == data.count(b"\r\n"):
+        return data, {}
+    found = [match.start() for match in re.finditer(rb"\r(?!\n|\Z)", masked(data, delimiter))]
+    rows = np.searchsorted(row_ends(b"", data, delimiter), found, "right").tolist()
+    text = np.frombuffer(data, np.uint8).copy()
+    text[found] = ord(" ")
+    return text.tobytes(), dict.fromkeys(rows, "a carriage return stands outside of quotes")
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _is_number(name: str) -> bool:

@@ -7,6 +7,7 @@ like, so that each block says the same; where all are true or false, bool.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,14 +16,17 @@ import numpy as np
 
 from ...collector import collector_paused
 from ..blocks import Array, Block, PartError, Range, unreadable
-from ..flat import Cells, Layout, fill, layouts
-from .exact import EXACT, nearest, shown, survives, too_long
-from .lines import Lines, cut
+from ..exact import EXACT, nearest, shown, survives, too_long
+from ..flat import MAX_AXES, Cells, Layout, fill, layouts
+from ..writing.columns import dumped
+from .lines import BOM, Lines, cut
 from .streams import Feed
 
 _HEAD = 1 << 20
 _SNIFFED = 1000  # lines that are asked for the names of columns
 _NONFINITE = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
+_TOO_DEEP = f"its lists nest more than {MAX_AXES} deep"
+_SURROGATE = re.compile(rb"\\u[dD]")
 _scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 _Row = dict[str, Any]
 
@@ -43,14 +47,22 @@ class JsonRange:
 
     def _read(self, block: Block, numeric: Sequence[str], keep: Sequence[str]) -> Block:
         try:
-            rows = _rows(self.lines.read(), block)
+            data = self.lines.read()
+            rows = _rows(data, block)
         except (OSError, PartError) as error:
-            return unreadable(self.start, self.size, numeric, keep, f"cannot read it: {error}")
+            return unreadable(self.start, self.size, numeric, keep, error)
         # A name that the first lines don't have may be in these.
         where = {name: Layout([name]) for name in numeric} | layouts(numeric, self.names)
         fill(block, where, {column: _cells(column, rows) for place in where.values() for column in place.columns})
+        suspect = {list, dict, str} if _SURROGATE.search(data) else {list, dict}
         for name in keep:
-            block.kept[name] = objects([row.get(name) for row in rows])
+            values = [row.get(name) for row in rows]
+            block.kept[name] = objects(values)
+            if suspect.isdisjoint(map(type, values)):
+                continue
+            for k, value in enumerate(values):
+                if type(value) in suspect and (reason := _unwritable(value)):
+                    block.rejected.setdefault(k, f"column `{name}`: {reason}")
         return block
 
 
@@ -64,11 +76,11 @@ class JsonPart:
         self._feed = Feed(path)
         self.kinds: dict[str, str] = {}
         head = self._feed.head(_HEAD)
-        lines = head.removeprefix(b"\xef\xbb\xbf").split(b"\n")[:_SNIFFED]
+        lines = head.removeprefix(BOM).split(b"\n")[:_SNIFFED]
         names: dict[str, None] = {}
         for line in lines:
             try:
-                row = json.loads(line)
+                row = json.loads(line.decode())  # of bytes, it would take UTF-16 as well
             except (ValueError, RecursionError):
                 continue
             if isinstance(row, dict):
@@ -88,7 +100,7 @@ def _rows(data: bytes, block: Block) -> list[_Row]:
     try:
         lines: list[Any] = data.decode("utf-8-sig").removesuffix("\n").split("\n")
     except UnicodeDecodeError:
-        lines = data.removeprefix(b"\xef\xbb\xbf").removesuffix(b"\n").split(b"\n")
+        lines = data.removeprefix(BOM).removesuffix(b"\n").split(b"\n")
     for k, text in enumerate(lines):
         try:
             row, end = _scan(text, 0)
@@ -103,7 +115,7 @@ def _rows(data: bytes, block: Block) -> list[_Row]:
 def _row(line: str | bytes, k: int, block: Block) -> _Row:
     """One line that isn't as plain as most: with spaces around it, or wrong."""
     try:
-        row = json.loads(line)
+        row = json.loads(line if isinstance(line, str) else line.decode())
         if isinstance(row, dict):
             return row
         reason = f"expected a JSON object on the line, got {_shown(row)}"
@@ -115,6 +127,17 @@ def _row(line: str | bytes, k: int, block: Block) -> _Row:
         reason = "the line nests lists or objects too deeply"
     block.rejected[k] = reason
     return {}
+
+
+def _unwritable(value: Any) -> str:
+    """Why a value can't be kept; "" where it can."""
+    try:
+        dumped(value).encode()
+    except UnicodeEncodeError:
+        return f"{shown(json.dumps(value))} has half a character, a surrogate without its other"
+    except RecursionError:
+        return "it nests lists or objects too deeply"
+    return ""
 
 
 # ---- columns -------------------------------------------------------------------------------------------------------
@@ -177,15 +200,19 @@ class _BadValueError(Exception):
     """A value is no number, nor an array of numbers; says which."""
 
 
-def _array(value: Any) -> Array:
+def _array(value: Any, depth: int = 0) -> Array:
     """The array that a JSON value is."""
     if not isinstance(value, list):
         return np.array(_number(value))
+    if depth == MAX_AXES:
+        raise _BadValueError(_TOO_DEEP)
     if (fast := _regular(value)) is not None:
         return fast
-    items = [_array(item) for item in value]
+    items = [_array(item, depth + 1) for item in value]
     if len({item.shape for item in items}) > 1:
         raise _BadValueError(f"the lists in {_shown(value)} differ in length")
+    if items and items[0].ndim >= MAX_AXES:
+        raise _BadValueError(_TOO_DEEP)
     return np.array(items)
 
 
@@ -195,9 +222,9 @@ def _regular(lists: list[Any]) -> Array | None:
         array = np.array(lists)
     except (ValueError, OverflowError):
         return None
-    if array.dtype.kind == "b":
+    if array.dtype.kind == "b" and array.ndim <= MAX_AXES:
         return array
-    if array.dtype.kind not in "fi" or (np.abs(array) >= EXACT).any():
+    if array.dtype.kind not in "fi" or array.ndim > MAX_AXES or (np.abs(array) >= EXACT).any():
         return None
     return array.astype(np.float64, copy=False)
 
@@ -211,7 +238,7 @@ def _number(value: Any) -> complex | float | bool:
         return nearest(value)
     if isinstance(value, str) and value in _NONFINITE:
         return _NONFINITE[value]
-    if isinstance(value, dict) and set(value) == {"re", "im"}:
+    if isinstance(value, dict) and set(value) == {"re", "im"} and dict not in map(type, value.values()):
         return complex(_number(value["re"]), _number(value["im"]))
     raise _BadValueError(f"{_shown(value)} is not a number")
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..blocks import PartError
 from .streams import Feed
 
+BOM = b"\xef\xbb\xbf"  # of UTF-8, before the first line
 MAX_ROW = 64 << 20  # bytes; what is longer is a quote that never ends, or no text in lines
 
 
@@ -64,7 +65,8 @@ def cut(feed: Feed, skip: int, rows: int, start: int, delimiter: bytes = b"") ->
 def pieces(chunks: Iterable[bytes], rows: int, delimiter: bytes = b"", held: bool = True) -> Iterator[Piece]:
     """Cuts text into pieces of `rows` rows; the last may have fewer. Empty lines at the end are no rows.
 
-    With a delimiter, line ends within quoted cells end no row. Raises PartError for a row of more than 64 MiB.
+    With a delimiter, line ends within quoted cells end no row. Raises PartError for a row of more than 64 MiB, and for a
+    quote without an end.
     """
     count = full = 0  # rows that have ended, and those up to the last that isn't an empty line
     ended = full_end = 0  # and where
@@ -84,7 +86,7 @@ def pieces(chunks: Iterable[bytes], rows: int, delimiter: bytes = b"", held: boo
     for chunk in chunks:
         if held:
             store += chunk
-        ends = _row_ends(tail, chunk, delimiter)
+        ends = row_ends(tail, chunk, delimiter)
         if len(ends):
             last = _last_full(tail, chunk, ends)
             planned += [(count + k + 1, ended + int(ends[k])) for k in range(rows - 1 - count % rows, len(ends), rows)]
@@ -99,15 +101,18 @@ def pieces(chunks: Iterable[bytes], rows: int, delimiter: bytes = b"", held: boo
             yield piece(*planned.pop(0))
         if len(tail) > MAX_ROW:
             raise PartError(f"a row is longer than {MAX_ROW >> 20} MiB: a quote that never ends?")
-    if tail.strip(b"\r\n"):  # a last line without its newline, or with an open quote
+    is_open = bool(delimiter) and not len(row_ends(b"", tail + b"\n", delimiter))
+    if tail.strip(b"\r\n") and not is_open:  # a last line without its newline
         full, full_end = count + 1, ended + len(tail)
         for upto, end in planned:
             yield piece(upto, end)
     if full > cut_count:
         yield piece(full, full_end)
+    if is_open:
+        raise PartError("a quote that begins in its last row never ends")
 
 
-def _row_ends(tail: bytes, chunk: bytes, delimiter: bytes) -> NDArray[np.int64]:
+def row_ends(tail: bytes, chunk: bytes, delimiter: bytes) -> NDArray[np.int64]:
     """The positions behind each newline that ends a row, counted from where `tail` begins, which is a row."""
     if not delimiter or (b'"' not in chunk and b'"' not in tail):
         return np.flatnonzero(np.frombuffer(chunk, np.uint8) == 10) + (len(tail) + 1)
@@ -116,7 +121,7 @@ def _row_ends(tail: bytes, chunk: bytes, delimiter: bytes) -> NDArray[np.int64]:
     quotes = np.flatnonzero(np.frombuffer(text, np.uint8) == 34)
     if not (np.searchsorted(quotes, ends) % 2).any():
         return ends  # each line has an even number of quotes: none of them holds a newline
-    return np.flatnonzero(np.frombuffer(_masked(text, delimiter), np.uint8) == 10) + 1
+    return np.flatnonzero(np.frombuffer(masked(text, delimiter), np.uint8) == 10) + 1
 
 
 def _last_full(tail: bytes, chunk: bytes, ends: NDArray[np.int64]) -> int | None:
@@ -129,7 +134,7 @@ def _last_full(tail: bytes, chunk: bytes, ends: NDArray[np.int64]) -> int | None
     return None
 
 
-def _masked(text: bytes, delimiter: bytes) -> bytes:
+def masked(text: bytes, delimiter: bytes) -> bytes:
     """The text with quoted cells blotted out. A quote within a cell that isn't quoted means nothing."""
     cell = rb'(?:(?<=[\n%s])|\A)"(?:[^"]|"")*+(?:"|\Z)' % re.escape(delimiter)
     return re.sub(cell, lambda match: b"." * len(match[0]), text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tokenize
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
@@ -10,11 +11,17 @@ from typing import IO, Any
 import numpy as np
 
 from ...diagnostics import Diagnostic, GradcliError
-from ..blocks import Array, Block, PartError, Range, unreadable
+from ..blocks import STDIN, Array, Block, PartError, Range, unreadable
+from ..exact import MAX_INT, too_large
 from ..flat import Cells, fill, layouts
-from .streams import STDIN, opened, said
+from .streams import opened, said
 
-_MAX_INT = 2**63 - 1
+# What times that are kept become: units that Arrow has, too.
+_UNITS = {
+    "M": dict.fromkeys("YMWD", "D") | dict.fromkeys("hms", "s") | {unit: unit for unit in ("ms", "us", "ns")},
+    "m": dict.fromkeys("WDhms", "s") | {unit: unit for unit in ("ms", "us", "ns")},
+}
+_WIDEST = {np.dtype(np.longdouble): np.dtype(np.float64), np.dtype(np.clongdouble): np.dtype(np.complex128)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +69,7 @@ class StoredRange:
                 if name in needed or name in keep or stored.dtype.names
             }
         except (OSError, PartError) as error:
-            return unreadable(self.start, self.size, numeric, keep, f"cannot read it: {error}")
+            return unreadable(self.start, self.size, numeric, keep, error)
         return _block(self.start, self.size, found, numeric, keep)
 
 
@@ -125,7 +132,7 @@ def header(stream: IO[bytes], begin: int = 0) -> Stored:
         version = np.lib.format.read_magic(counted)
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape, fortran, dtype = read(counted)
-    except ValueError as error:
+    except (ValueError, tokenize.TokenError) as error:
         raise PartError(f"it is not NPY, or damaged: {str(error).splitlines()[0]}") from None
     if dtype.hasobject:
         raise PartError("it holds Python objects, which are never read")
@@ -155,19 +162,11 @@ def arriving(arrays: Mapping[str, Stored], streams: Mapping[str, IO[bytes]], row
         for name, stored in arrays.items():
             length = size * math.prod(stored.shape[1:]) * stored.dtype.itemsize
             with said():
-                data = _all_of(streams[name], length)
+                data = streams[name].read(length)
             if len(data) < length:
                 raise PartError(f"its data ends too early, within rows {offset} to {offset + size - 1}")
             found[name] = np.frombuffer(data, stored.dtype).reshape(size, *stored.shape[1:])
         yield ArraysRange(start + offset, size, found)
-
-
-def _all_of(stream: IO[bytes], length: int) -> bytes:
-    """`length` bytes, or what there is: a pipe may give less at once."""
-    data = stream.read(length)
-    while len(data) < length and (more := stream.read(length - len(data))):
-        data += more
-    return data
 
 
 # ---- columns -------------------------------------------------------------------------------------------------------
@@ -180,19 +179,30 @@ def _block(start: int, size: int, arrays: Mapping[str, Array], numeric: Sequence
     block = Block(start, size)
     where = layouts(numeric, tuple(columns))
     fill(block, where, {name: _cells(name, columns[name]) for place in where.values() for name in place.columns})
-    block.kept = {name: columns[name] for name in keep if name in columns}
+    block.kept = {name: _kept(name, columns[name]) for name in keep if name in columns}
     return block
+
+
+def _kept(name: str, array: Array) -> Array:
+    """A column as writers take it: of this machine's byte order, with times in units that Arrow has, too."""
+    dtype = array.dtype.newbyteorder("=")
+    if dtype.kind in "Mm":
+        unit = _UNITS[dtype.kind].get(np.datetime_data(dtype)[0])
+        dtype = np.dtype(f"{dtype.kind}8[{unit}]") if unit else np.dtype("V")
+    dtype = _WIDEST.get(dtype, dtype)
+    if dtype.kind == "V":
+        raise GradcliError(Diagnostic("E005", f"column `{name}` holds {array.dtype}, which can't be kept"))
+    return array.astype(dtype, copy=False)
 
 
 def _cells(name: str, array: Array) -> Cells:
     kind = array.dtype.kind
     if kind == "b":
         return Cells(array)
-    if kind == "u" and array.dtype.itemsize == 8 and (array > _MAX_INT).any():
-        large = array > _MAX_INT
+    if kind == "u" and array.dtype.itemsize == 8 and (array > MAX_INT).any():
+        large = array > MAX_INT
         rows = np.flatnonzero(large.reshape(len(array), -1).any(axis=1)).tolist()
-        reason = f"column `{name}`: an integer is larger than {_MAX_INT}, the largest int"
-        return Cells(np.where(large, 0, array).astype(np.int64), None, dict.fromkeys(rows, reason))
+        return Cells(np.where(large, 0, array).astype(np.int64), None, dict.fromkeys(rows, too_large(name)))
     if kind not in "iufc":
         hint = "name another column with --map, or keep it out of the data"
         raise GradcliError(Diagnostic("E005", f"column `{name}` holds {array.dtype}, which is no number", help=hint))

@@ -7,10 +7,11 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import ExitStack
 
-from ..blocks import PartError, Range
+from ..blocks import PartError, Range, verify_distinct
 from .npy import Stored, StoredRange, arriving, header, kinds
 from .streams import said
 
+_ENCRYPTED = 1
 _LOCAL = 30  # bytes of the header that a member has in the archive, before its name
 
 
@@ -24,6 +25,7 @@ class NpzPart:
         self._arrays: dict[str, Stored] = {}
         self._stored = True
         with said(), _archive(path) as archive, open(path, "rb") as raw:
+            verify_distinct(name.removesuffix(".npy") for name in archive.namelist())
             for info in archive.infolist():
                 if not info.filename.endswith(".npy"):
                     continue
@@ -31,11 +33,15 @@ class NpzPart:
                 local = raw.read(_LOCAL)
                 begin = info.header_offset + _LOCAL + sum(struct.unpack("<HH", local[26:30])) if len(local) == _LOCAL else 0
                 name = info.filename.removesuffix(".npy")
+                if info.flag_bits & _ENCRYPTED:
+                    raise PartError(f"its array `{name}` is encrypted")
                 with archive.open(info) as member:
                     try:
                         self._arrays[name] = header(member, begin)
                     except PartError as error:
                         raise PartError(f"its array `{name}` can't be used: {error}") from None
+                if self._arrays[name].dtype.names:
+                    raise PartError(f"its array `{name}` has fields: save these as arrays, or it alone as an NPY file")
                 self._stored = self._stored and info.compress_type == zipfile.ZIP_STORED
         if not self._arrays:
             raise PartError("it has no arrays")

@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..blocks import Block, PartError, Range, unreadable
+from ..blocks import Block, PartError, Range, unreadable, verify_distinct
 from ..flat import layouts
 from .streams import said
 from .tables import block_of, kinds
@@ -53,7 +53,7 @@ class ParquetRange:
                 table = _cursor(self.key, self.groups[0], columns, self.step).take(self.offset, self.size)
             return block_of(self.start, table, numeric, keep)
         except (OSError, PartError, pa.ArrowException) as error:
-            return unreadable(self.start, self.size, numeric, keep, f"cannot read it: {error}")
+            return unreadable(self.start, self.size, numeric, keep, error)
 
 
 class ParquetPart:
@@ -68,10 +68,11 @@ class ParquetPart:
             try:
                 metadata = _metadata(self._key)
                 schema = metadata.schema.to_arrow_schema()
-            except pa.ArrowException as error:
+                self.columns: tuple[str, ...] = tuple(schema.names)
+            except (pa.ArrowException, UnicodeDecodeError) as error:
                 raise PartError(f"it is not Parquet, or damaged: {error}") from None
         self._sizes = [metadata.row_group(k).num_rows for k in range(metadata.num_row_groups)]
-        self.columns: tuple[str, ...] = tuple(schema.names)
+        verify_distinct(self.columns)
         self.kinds = kinds(schema)
         self.rows: int = metadata.num_rows
 

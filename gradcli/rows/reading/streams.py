@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 import sys
 import zipfile
 import zlib
@@ -11,12 +12,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Any, cast
 
-from ..blocks import PartError
+from ..blocks import STDIN, PartError
 from ..needs import arrow_for
 
 CHUNK = 4 << 20
-STDIN = "-"
-_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_GZIP = b"\x1f\x8b"
+_ZSTD = re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")  # of a frame, or of one that is passed over
 
 
 class _Rejoined(io.RawIOBase):
@@ -47,7 +48,7 @@ def said() -> Iterator[None]:
         yield
     except EOFError:
         raise PartError("its compressed data ends too early") from None
-    except (OSError, zlib.error, zipfile.BadZipFile) as error:
+    except (OSError, zlib.error, zipfile.BadZipFile, NotImplementedError) as error:
         text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise PartError(f"cannot read it: {text}") from None
 
@@ -64,7 +65,7 @@ def opened(path: str) -> tuple[IO[bytes], bool]:
             source = path
         if head.startswith(_GZIP):
             return cast(IO[bytes], gzip.open(source)), True
-        if head.startswith(_ZSTD):
+        if _ZSTD.match(head):
             with arrow_for("zstd"):
                 import pyarrow as pa
             raw = pa.OSFile(path) if path != STDIN else pa.PythonFile(source, "r")

@@ -11,22 +11,22 @@ import pyarrow.compute as pc
 import pyarrow.types as types
 
 from ...diagnostics import Diagnostic, GradcliError
-from ..arrays import numbers as numbers_of
+from ..arrays import filled
 from ..blocks import Array, Block, Mask
-from ..flat import Cells, fill, layouts
-from .texts import numbers
+from ..exact import MAX_INT, too_large
+from ..flat import Cells, Layout, fill, gather, layouts
+from .texts import decoded, numbers
 
 _FLOAT64 = pa.float64()
-_MAX_INT = 2**63 - 1
 
 
 def block_of(start: int, table: Any, numeric: Sequence[str], keep: Sequence[str]) -> Block:
     """The block that a table is. Raises ArrowInvalid where its data is damaged."""
     block = Block(start, table.num_rows)
     where = layouts(numeric, tuple(table.column_names))
-    cells = {name: _cells(name, whole(table[name])) for place in where.values() for name in place.columns}
+    cells = {name: _cells(name, _verified(whole(table[name]))) for place in where.values() for name in place.columns}
     fill(block, where, cells)
-    block.kept = {name: plain(whole(table[name])) for name in keep if name in table.column_names}
+    block.kept = {name: _kept(name, _verified(whole(table[name])), block) for name in keep if name in table.column_names}
     return block
 
 
@@ -35,14 +35,41 @@ def whole(column: Any) -> Any:
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
-def plain(column: Any) -> Any:
-    """A column without dictionary encoding, which differs between blocks."""
-    return column.dictionary_decode() if types.is_dictionary(column.type) else column
+def _verified(column: Any) -> Any:
+    """A column that lies within its memory. Raises ArrowInvalid where it doesn't, or lists hold text that isn't UTF-8."""
+    if types.is_string(column.type):  # whose text `decoded` looks at, row by row
+        column.cast(pa.binary()).validate(full=True)
+    else:
+        column.validate(full=not types.is_primitive(column.type))
+    return column
 
 
 def kinds(schema: Any) -> dict[str, str]:
-    """The types of the columns, as `plain` gives them, in words."""
-    return {field.name: str(field.type.value_type if types.is_dictionary(field.type) else field.type) for field in schema}
+    """The types of the columns, as `_plain` gives them, in words."""
+    return {field.name: str(_plain_type(field.type)) for field in schema}
+
+
+def _plain_type(kind: Any) -> Any:
+    """A type without the encoding that differs between blocks, and between those who have written a part."""
+    if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
+        return _plain_type(kind.value_type)
+    if isinstance(kind, pa.BaseExtensionType):
+        return _plain_type(kind.storage_type)
+    if types.is_large_string(kind) or types.is_string_view(kind):
+        return pa.string()
+    return pa.binary() if types.is_large_binary(kind) or types.is_binary_view(kind) else kind
+
+
+def _plain(column: Any) -> Any:
+    """A column as an array of the plain type."""
+    if types.is_dictionary(column.type):
+        # The values first: what they are may be of a type that pyarrow can't decode.
+        return pa.DictionaryArray.from_arrays(column.indices, _plain(column.dictionary)).dictionary_decode()
+    if types.is_run_end_encoded(column.type):
+        return _plain(pc.run_end_decode(column))
+    if isinstance(column, pa.ExtensionArray):
+        return _plain(column.storage)
+    return column.cast(_plain_type(column.type))
 
 
 def nothing(schema: Any, size: int) -> Any:
@@ -50,12 +77,29 @@ def nothing(schema: Any, size: int) -> Any:
     return pa.table([pa.nulls(size, kind) for kind in schema.types], schema=schema)
 
 
+def _kept(name: str, column: Any, block: Block) -> Any:
+    """A column as writers take it; a row whose text isn't UTF-8 is rejected."""
+    column = _plain(column)
+    if types.is_union(column.type) or types.is_interval(column.type):
+        raise GradcliError(Diagnostic("E005", f"column `{name}` holds {column.type}, which can't be kept"))
+    if not types.is_string(column.type):
+        return column
+    texts, rejected = decoded(name, column.cast(pa.binary()))
+    for row, reason in rejected.items():
+        block.rejected.setdefault(row, reason)
+    return texts
+
+
 def _cells(name: str, column: Any) -> Cells:
-    column = plain(column)
+    column = _plain(column)
     kind = column.type
     if kind == _FLOAT64 and not column.null_count:
         return Cells(column.to_numpy())
-    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+    if types.is_string(kind):
+        texts, undecoded = decoded(name, column.cast(pa.binary()))
+        cells = numbers(name, texts)
+        return Cells(cells.values, cells.missing, cells.rejected | undecoded)
+    if types.is_decimal(kind) and kind.scale <= 0:  # integers, which must keep their digits
         return numbers(name, column.cast(pa.string()))
     if types.is_null(kind):
         return Cells(np.full(len(column), np.nan), np.ones(len(column), bool))
@@ -63,33 +107,27 @@ def _cells(name: str, column: Any) -> Cells:
     if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
         return _lists(name, column, missing)
     if types.is_struct(kind) and {field.name for field in kind} == {"re", "im"}:
-        parts = [_cells(name, pc.struct_field(column, part)) for part in ("re", "im")]
-        return Cells(parts[0].values + 1j * parts[1].values, missing, parts[1].rejected | parts[0].rejected)
+        parts = {part: _cells(part, pc.struct_field(column, part[-2:])) for part in (f"{name}.re", f"{name}.im")}
+        return gather(name, Layout(list(parts), (), True), parts)
     if types.is_uint64(kind):
-        values = _filled(column, 0).to_numpy(zero_copy_only=False)
-        reason = f"column `{name}`: an integer is larger than {_MAX_INT}, the largest int"
-        return Cells(values.astype(np.int64), missing, dict.fromkeys(np.flatnonzero(values > _MAX_INT).tolist(), reason))
+        values = filled(column, 0).to_numpy(zero_copy_only=False)
+        rejected = dict.fromkeys(np.flatnonzero(values > MAX_INT).tolist(), too_large(name))
+        return Cells(values.astype(np.int64), missing, rejected)
     target = pa.bool_() if types.is_boolean(kind) else pa.int64() if types.is_integer(kind) else pa.float64()
     if not (types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)):
         hint = "name another column with --map, or keep it out of the data"
         raise GradcliError(Diagnostic("E005", f"column `{name}` holds {kind}, which is no number", help=hint))
     if kind != target:
         column = column.cast(target)
-    if missing is not None:
-        column = _filled(column, np.nan if types.is_floating(target) else 0)
+    column = filled(column, np.nan if types.is_floating(target) else 0)
     return Cells(column.to_numpy(zero_copy_only=False), missing)
-
-
-def _filled(column: Any, value: float) -> Any:
-    """A column with a value where it has null."""
-    return column.fill_null(numbers_of(np.array([value]))[0].cast(column.type))
 
 
 def _lists(name: str, column: Any, missing: Mask | None) -> Cells:
     """A column of lists: one array where all are of one length, else an array of arrays."""
     n = len(column)
     inner = _cells(name, column.flatten())
-    lengths = np.array(_filled(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False), dtype=np.int64)
+    lengths = np.array(filled(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False), dtype=np.int64)
     ends = np.cumsum(lengths)
     rejected = {int(np.searchsorted(ends, k, "right")): reason for k, reason in reversed(inner.rejected.items())}
     if inner.missing is not None:

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..arrays import literal, null, texts
+from ..exact import EXACT, shown, survives, too_long
 from ..flat import Cells
-from .exact import EXACT, shown, survives, too_long
 
 _NUMBER = r"^[+-]?(?i:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf(?:inity)?|nan)$"
 _INTEGER = r"^[+-]?[0-9]{16,400}$"
@@ -48,20 +48,26 @@ def numbers(column: str, cells: Any) -> Cells:
     return Cells(values, missing if missing.any() else None, rejected)
 
 
-def decoded(column: str, cells: Any) -> tuple[Any, dict[int, str]]:
-    """Text out of an Arrow array of bytes; null where they aren't UTF-8, and why these rows are rejected."""
+def decoded(column: str, cells: Any, as_latin: bool = False) -> tuple[Any, dict[int, str]]:
+    """Text out of an Arrow array of bytes; null where they aren't UTF-8, and why these rows are rejected.
+
+    With `as_latin` each of the bytes has been taken for a character of Latin-1, and these encoded.
+    """
     try:
-        return cells.cast(pa.string()), {}
+        if not as_latin:
+            return cells.cast(pa.string()), {}
+        values = [cell and cell.decode().encode("latin-1") for cell in cells.to_pylist()]
     except pa.ArrowInvalid:
-        found: list[str | None] = []
-        rejected = {}
-        for row, cell in enumerate(cells.to_pylist()):
-            try:
-                found.append(None if cell is None else cell.decode())
-            except UnicodeDecodeError:
-                found.append(None)
-                rejected[row] = f"column `{column}`: {cell!r} is not UTF-8 text"
-        return texts(found), rejected
+        values = cells.to_pylist()
+    found: list[str | None] = []
+    rejected = {}
+    for row, cell in enumerate(values):
+        try:
+            found.append(None if cell is None else cell.decode())
+        except UnicodeDecodeError:
+            found.append(None)
+            rejected[row] = f"column `{column}`: {cell!r} is not UTF-8 text"
+    return texts(found), rejected
 
 
 def _floats(array: Any) -> Any:

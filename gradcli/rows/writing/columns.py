@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -10,7 +11,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from ...diagnostics import Diagnostic, GradcliError
-from ..blocks import Mask
+from ..blocks import Array, Mask
+from ..exact import EXACT
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +84,61 @@ def _flat(column: Column) -> list[Flat]:
     return flats
 
 
+def as_numpy(values: Any, mask: Mask | None) -> tuple[Array, Mask | None]:
+    """A column that may be an Arrow array as a NumPy one, and where there is no value: numbers and bools are 0 there, and all
+    else is text."""
+    if isinstance(values, np.ndarray):
+        return values, mask
+    from ..arrays import filled  # whoever made the array has pyarrow
+    from .text import is_number, plain
+
+    if values.null_count:
+        gone = np.array(values.is_null())
+        mask = gone if mask is None else mask | gone
+    if not is_number(values.type):
+        array = np.empty(len(values), dtype=object)
+        array[:] = plain(values).to_pylist()
+        return array, mask
+    return np.asarray(filled(values, 0).to_numpy(zero_copy_only=False)), mask
+
+
+def floats(name: str, numbers: Array, mask: Mask | None, why: str) -> Array:
+    """Numbers as float64, nan where there is no value. Raises GradcliError where an integer would lose digits; `why` says
+    why it would have to be a float64."""
+    found = numbers.astype(np.float64)
+    if numbers.dtype.kind in "iu" and (np.abs(found) >= EXACT).any():
+        end = float(np.iinfo(numbers.dtype).max)  # which is the next power of two: no such integer comes back
+        if ((found >= end) | (np.where(found < end, found, 0).astype(numbers.dtype) != numbers)).any():
+            message = f"`{name}` has integers of more digits than a float64 holds, and {why}"
+            raise GradcliError(Diagnostic("E006", message, help="write to .csv, .jsonl or .parquet"))
+    if mask is not None:
+        found[mask] = np.nan
+    return found
+
+
 def text_of(value: Any) -> str | None:
     """Text as it is, and what JSON lines held as JSON."""
-    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return value if value is None or isinstance(value, str) else dumped(value)
+
+
+def dumped(value: Any) -> str:
+    """A value, with those within it, as JSON."""
+    return json.dumps(_plain(value), ensure_ascii=False, default=str)
+
+
+def _plain(value: Any) -> Any:
+    """A value in what JSON has."""
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, complex):
+        return {"re": _plain(value.real), "im": _plain(value.imag)}
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
 
 
 def same(what: str, first: Any, now: Any) -> None:

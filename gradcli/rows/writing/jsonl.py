@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,10 +12,10 @@ import pyarrow.types as types
 
 from ..arrays import literal, texts
 from ..blocks import Array
-from .columns import Column, distinct
+from .columns import Column, distinct, dumped
 from .files import output
 from .tables import array_of
-from .text import ROWS, joined, plain, written
+from .text import ROWS, joined, listed, plain, written
 
 _ESCAPED = r'["\\\x00-\x1f]'
 
@@ -51,7 +50,7 @@ def _texts(values: Any, mask: Any) -> Any:
     if not isinstance(values, np.ndarray):
         return _scalars(array_of(values, mask))
     if values.dtype == object:
-        return texts([None if value is None else _dumped(value) for value in values.tolist()], mask)
+        return texts([None if value is None else dumped(value) for value in values.tolist()], mask)
     if values.ndim > 1 or values.dtype.kind == "c":
         lists = joined(*_nested(values, None if mask is None or mask.ndim == 1 else mask), null="null")
         return lists if mask is None or mask.ndim > 1 else array_of(lists, mask)
@@ -86,27 +85,8 @@ def _scalars(array: Any) -> Any:
     if types.is_integer(kind) or types.is_boolean(kind):
         return plain(array)
     if types.is_nested(kind):
-        return texts([None if value is None else _dumped(value) for value in array.to_pylist()])
+        return texts([None if value is None else dumped(value) for value in listed(array)])
     cells = plain(array)
     if pc.any(pc.match_substring_regex(cells, _ESCAPED)).as_py():
         return texts([None if cell is None else json.dumps(cell, ensure_ascii=False) for cell in cells.to_pylist()])
     return pc.if_else(pc.is_null(cells), cells, joined('"', cells, '"'))
-
-
-def _dumped(value: Any) -> str:
-    return json.dumps(_plain(value), ensure_ascii=False, default=str)
-
-
-def _plain(value: Any) -> Any:
-    """A value in what JSON has."""
-    if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, complex):
-        return {"re": _plain(value.real), "im": _plain(value.imag)}
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    return value

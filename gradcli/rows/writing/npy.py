@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from ...diagnostics import Diagnostic, GradcliError
-from ..blocks import Array
-from .columns import Column, flattened, same
+from ..blocks import Array, Mask
+from .columns import Column, as_numpy, flattened, floats, same
 from .files import PartialFile
 
 _HEADER = 128
-_EXACT = 2.0**53
 
 
 class NpyWriter:
@@ -60,21 +59,10 @@ def _header(rows: int, width: int) -> bytes:
     return magic + size.to_bytes(2, "little") + f"{text:<{size - 1}}\n".encode()
 
 
-def _numbers(name: str, values: Any, mask: Any) -> Array:
+def _numbers(name: str, values: Any, mask: Mask | None) -> Array:
     """A column as float64, nan where there is no value. Raises GradcliError for text, and where digits would be lost."""
-    array = as_numpy(values)
+    array, mask = as_numpy(values, mask)
     if array.dtype.kind not in "fiub":
         message = f"`{name}` holds text, which an NPY file of numbers can't"
         raise GradcliError(Diagnostic("E006", message, help="leave it out of --keep, or write to .npz, .csv or .parquet"))
-    if array.dtype.kind in "iu" and len(array) and float(np.abs(array).max()) > _EXACT:
-        message = f"`{name}` has integers of more digits than the float64 of an NPY file holds"
-        raise GradcliError(Diagnostic("E006", message, help="write to .npz, .csv or .parquet"))
-    numbers = array.astype(np.float64)
-    if mask is not None:
-        numbers[mask] = np.nan
-    return numbers
-
-
-def as_numpy(values: Any) -> Array:
-    """A column that may be an Arrow array as a NumPy one; null is nan among numbers, else None."""
-    return values if isinstance(values, np.ndarray) else np.asarray(values.to_numpy(zero_copy_only=False))
+    return floats(name, array, mask, "an NPY file has nothing else")

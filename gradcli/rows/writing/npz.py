@@ -16,12 +16,12 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from ..blocks import Array
-from .columns import Column, distinct, flattened, same, text_of
+from .columns import Column, as_numpy, distinct, flattened, floats, same, text_of
 from .files import PartialFile
-from .npy import as_numpy
 
 _LENGTH = 8  # bytes that say how long the line is that begins a block
 _ARCHIVE = b"PK"
+_AS_FLOAT = "an NPZ file says with nan which rows have none"
 
 
 class _Segment(NamedTuple):
@@ -84,14 +84,15 @@ def _array(column: Column) -> Array:
     values = column.values
     if isinstance(values, np.ndarray) and values.dtype == object:
         flattened([column])  # says so where rows differ in shape
-    array = as_numpy(values)
-    if array.dtype.kind not in "fciub":
+    array, mask = as_numpy(values, column.mask)
+    if array.dtype == object:
         array = np.array([text_of(value) or "" for value in array.tolist()], dtype=np.str_)
-        return array if column.mask is None else np.where(column.mask, "", array)
-    if column.mask is None:
+        return array if mask is None else np.where(mask, "", array)
+    if mask is None or not mask.any():
         return array
-    mask = column.mask if column.mask.ndim == array.ndim else column.mask.reshape(-1, *[1] * (array.ndim - 1))
-    return np.where(mask, np.nan, array) if mask.any() else array
+    if array.dtype.kind in "iu":
+        return floats(column.name, array, mask, _AS_FLOAT)
+    return np.where(mask if mask.ndim == array.ndim else mask.reshape(-1, *[1] * (array.ndim - 1)), np.nan, array)
 
 
 def _segments(file: BinaryIO, end: int) -> list[list[_Segment]]:
@@ -120,5 +121,7 @@ def _member(archive: zipfile.ZipFile, file: BinaryIO, segments: list[_Segment]) 
         np.lib.format.write_array_header_2_0(member, header)
         for segment in segments:
             file.seek(segment.begin)
-            data = file.read(segment.dtype.itemsize * math.prod(segment.shape))
-            member.write(np.frombuffer(data, segment.dtype).astype(dtype, copy=False).tobytes())
+            block = np.frombuffer(file.read(segment.dtype.itemsize * math.prod(segment.shape)), segment.dtype)
+            if dtype.kind == "f" and segment.dtype.kind in "iu":
+                block = floats(segment.name, block, None, _AS_FLOAT)
+            member.write(block.astype(dtype, copy=False).tobytes())

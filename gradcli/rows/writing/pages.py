@@ -29,6 +29,7 @@ _RLE = 3
 GROUPS = 4
 CHUNKS = 1
 METADATA = 3
+_PATH = 3
 _SIZE, _BEGINS = 7, (9, 10, 11)  # where data, index and dictionary pages begin
 
 
@@ -62,8 +63,8 @@ def split(file: bytes) -> tuple[Struct, memoryview]:
     return read_struct(file, begin)[0], memoryview(file)[len(MAGIC) : begin]
 
 
-def write_others(names: Sequence[str], arrays: Sequence[Any], to: Output) -> list[Struct]:
-    """Writes columns that are no plain numbers. Returns their chunks."""
+def write_others(names: Sequence[str], arrays: Sequence[Any], to: Output) -> dict[str, list[Struct]]:
+    """Writes columns that are no plain numbers. Returns their chunks: several, where a column is one of structs."""
     file = io.BytesIO()
     table = pa.table(list(arrays), names=list(names))
     with pq.ParquetWriter(file, table.schema, compression="snappy") as writer:
@@ -71,9 +72,10 @@ def write_others(names: Sequence[str], arrays: Sequence[Any], to: Output) -> lis
     footer, data = split(file.getvalue())
     by = to.position - len(MAGIC)
     to.write(data)
-    chunks: list[Struct] = footer[GROUPS][1][1][0][CHUNKS][1][1]
-    for chunk in chunks:
+    chunks: dict[str, list[Struct]] = {}
+    for chunk in footer[GROUPS][1][1][0][CHUNKS][1][1]:
         metadata = chunk[METADATA][1]
+        chunks.setdefault(metadata[_PATH][1][1][0].decode(), []).append(chunk)
         for field in _BEGINS:
             if field in metadata:
                 metadata[field] = (I64, metadata[field][1] + by)
@@ -89,7 +91,7 @@ def write_plain(name: str, values: Array, mask: Mask | None, to: Output) -> Stru
     metadata: Struct = {
         1: (I32, PLAIN[_code(values.dtype)][0]),
         2: (LIST, (I32, [0, _RLE])),
-        3: (LIST, (BINARY, [name.encode()])),
+        _PATH: (LIST, (BINARY, [name.encode()])),
         4: (I32, 0),  # uncompressed
         5: (I64, len(values)),
         6: (I64, size),

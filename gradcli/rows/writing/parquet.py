@@ -30,9 +30,6 @@ class ParquetWriter:
         self._file = PartialFile(path, resume_at)
         self._schema: Any = None
         self._footer: Struct = {}  # without row groups
-        self._resumed_at = resume_at or 0
-        self._groups: list[bytes] = []  # written since then
-        self._rows = 0
 
     def append(self, columns: Sequence[Column]) -> int:
         flats = flattened(columns)
@@ -43,14 +40,12 @@ class ParquetWriter:
             self._file.write(MAGIC)
         groups = [packed(self._group(flats, others, rows))] if rows else []
         self._write_footer({**self._footer, **_with(groups, rows)})
-        self._groups += groups
-        self._rows += rows
         return self._file.position
 
     def finish(self) -> None:
         with open(self._file.path, "rb") as file:
-            footer, groups, rows = _footers(file, self._resumed_at)
-        self._write_footer({**(self._footer or footer), **_with(groups + self._groups, rows + self._rows)})
+            footer, groups, rows = _footers(file, self._file.position)
+        self._write_footer({**footer, **_with(groups, rows)})
         self._file.finish()
 
     def close(self) -> None:
@@ -66,13 +61,13 @@ class ParquetWriter:
     def _group(self, flats: Sequence[Flat], others: dict[str, Any], rows: int) -> Struct:
         """Writes the columns of a block. Returns the row group that they are."""
         begin = self._file.position
-        chunks = dict(zip(others, write_others(list(others), list(others.values()), self._file), strict=True)) if others else {}
+        chunks = write_others(list(others), list(others.values()), self._file) if others else {}
         for flat in flats:
             if flat.name not in others:
-                chunks[flat.name] = write_plain(flat.name, flat.values, flat.mask, self._file)
+                chunks[flat.name] = [write_plain(flat.name, flat.values, flat.mask, self._file)]
         size = self._file.position - begin
         return {
-            CHUNKS: (LIST, (STRUCT, [chunks[flat.name] for flat in flats])),
+            CHUNKS: (LIST, (STRUCT, [chunk for flat in flats for chunk in chunks[flat.name]])),
             _BYTES: (I64, size),
             _ROWS: (I64, rows),
             _COMPRESSED: (I64, size),

@@ -22,8 +22,6 @@ def batch_of(columns: Sequence[Column]) -> Any:
 
 def array_of(values: Any, mask: Any = None) -> Any:
     """One column of scalars as an Arrow array."""
-    if isinstance(values, pa.ChunkedArray):
-        values = values.combine_chunks() if values.num_chunks != 1 else values.chunk(0)
     if not isinstance(values, np.ndarray):
         return values if mask is None else pc.if_else(numbers(mask), null(values.type), values)
     if values.dtype == object:
