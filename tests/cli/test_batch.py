@@ -248,6 +248,45 @@ def test_what_can_not_be_asked(gradcli: Run, tmp_path: Path, options: str, messa
     assert list(tmp_path.glob("o.csv*")) == []
 
 
+MODULE = """\
+module Line(a) {
+    var slope = a
+    fn call(x) = slope * x
+}
+var x
+const w: float[2] = [0.0, 0.0]
+line = Line(2.0)
+output y = line(x) + sum(w)
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "message", "help"),
+    [
+        ("W=3", "E003", "the program declares no `W`", "did you mean `w`?"),
+        ("width=3", "E003", "the program declares no `width`", "--ignore-extra skips others"),
+        ("line.slop=3", "E003", "the program has no variable `line.slop`", "did you mean `line.slope`?"),
+        ("w=[1,2,3]", "E005", "`w` is declared with shape (2,), and the value has (3,)", "m.tg:6:1"),
+    ],
+)
+def test_shared_values_that_no_row_has_a_use_for(
+    gradcli: Run, tmp_path: Path, given: str, code: str, message: str, help: str
+) -> None:
+    (tmp_path / "m.tg").write_text(MODULE)
+    csv(tmp_path / "d.csv", "1,1", "2,1")
+    done = gradcli("batch", "m.tg", "--rows", "d.csv", "-o", "o.csv", "--set", given)
+    assert (done.code, done.err.splitlines()[0]) == (2, f"error[{code}]: {message}")
+    assert help in done.err
+    assert list(tmp_path.glob("o.csv*")) == []
+
+
+def test_values_that_the_program_does_not_declare_can_be_allowed(gradcli: Run, tmp_path: Path) -> None:
+    (tmp_path / "m.tg").write_text(MODULE)
+    csv(tmp_path / "d.csv", "1,1")
+    assert gradcli("batch m.tg --rows d.csv -o o.csv --set nope=1 --set line.nope=1 --set line.slope=3 --ignore-extra").code == 0
+    assert (tmp_path / "o.csv").read_text().splitlines()[1].startswith("3,")
+
+
 def test_quiet(gradcli: Run, tmp_path: Path) -> None:
     csv(tmp_path / "d.csv", "1,1")
     done = gradcli("batch p.tg --rows d.csv -o o.csv -q")

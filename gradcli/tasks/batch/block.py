@@ -14,7 +14,7 @@ from ...engine.declarations import declarations
 from ...engine.derived import named_outputs
 from ...engine.devices import CPU, Sizes
 from ...engine.evaluator import declared_names
-from ...engine.row_runs import Answered, Failed, RowRuns
+from ...engine.row_runs import Answered, Ask, Failed, RowRuns
 from ...lang import program
 from ...rows.blocks import BadPart, Block, Range
 from ...rows.writing import Column
@@ -24,6 +24,7 @@ from .answers import Named, ask
 from .collecting import Collected, fields_of
 from .plan import Field, Plan
 from .processes import Empty
+from .shared import FirstRuns
 
 PROBED = 2**10  # rows that are run to learn what all will be like
 
@@ -107,15 +108,19 @@ class Computer:
 
     def probe(self, block: Block, sizes: Sizes = CPU) -> tuple[tuple[Field, ...], int]:
         """The columns that the first rows of a block give, and how many rows should run at once on a device of these sizes:
-        what a plan has to know. No columns where no row succeeds."""
+        what a plan has to know. No columns where no row succeeds. Raises GradcliError (E003, E005) for values that all rows
+        share, and none has a use for."""
+        first = FirstRuns(self.node, self.plan.options, self.plan.shared)
         answers: list[tuple[int, Named]] = []
         records, width = 0, 1
         for rows, inputs in self._parts(block, {}):
             known = len(answers)
             for index, tile in _tiles(rows, inputs, PROBED):
-                row_runs = self._row_runs(tile)
+                row_runs = self._row_runs(tile, first.ask)
                 numbers = np.arange(block.size)[index]
-                answers += [(int(numbers[a.rows].min()), a.answer) for a in row_runs.answers(_size(index)) if type(a) is Answered]
+                found = list(row_runs.answers(_size(index)))
+                answers += [(int(numbers[a.rows].min()), a.answer) for a in found if type(a) is Answered]
+                first.verify(found)
                 records = max(records, row_runs.records)
                 width = max(width, sum(v[..., 0].size for v in tile.values()))
                 if len(answers) > known:
@@ -136,10 +141,11 @@ class Computer:
         gradients = [f"d{of}/d{by}" for of in options.of or outputs for by in sources] if options.grad else []
         return tuple([Field(name, "float64", ()) for name in [*outputs, *gradients]])
 
-    def _row_runs(self, tile: dict[str, Any]) -> RowRuns:
+    def _row_runs(self, tile: dict[str, Any], asked: Ask | None = None) -> RowRuns:
         plan = self.plan
         columns = {name: self.backend.to_device(value) for name, value in tile.items()}
-        return RowRuns(self.compiled, plan.options.settings, self._shared(), columns, partial(ask, self.node, plan.options))
+        asked = asked or partial(ask, self.node, plan.options)
+        return RowRuns(self.compiled, plan.options.settings, self._shared(), columns, asked)
 
     def _shared(self) -> Mapping[str, Any]:
         """What all rows have, once on the device for all tiles."""

@@ -19,6 +19,7 @@ from ...lang import program
 from ...lang.imports import imported_texts
 from ...rows.blocks import BadPart, Range
 from ...rows.sources import STDIN, Source, open_source
+from ..evaluate import verify_inputs
 from .block import Computer, Outcome, read_range
 from .journal import fingerprint
 from .output import Output, unwritable
@@ -51,6 +52,7 @@ class Job:
         self.format = output_format(request)
         self.source = open_source(request.data, request.rows_format)
         verify_apart(request, self.source.paths)
+        verify_inputs(node, request.shared, request.options.ignore_extra)
         columns = bound_columns(node, self.source.names, request.shared, request.renamed)
         verify_names(node, (*request.options.of, *request.options.wrt))
         for name in request.keep:
