@@ -182,7 +182,7 @@ def _run(job: Job, request: Request, terminal: Terminal, timeout: float | None, 
             terminal.summary(f"{job.summary.rows:,} rows are finished and kept in {request.out}.partial: {how}")
         return max((error.exit_code for error in errors), default=0)
 
-    grace = 15.0 if request.workers or request.scheduler else 0.5  # other processes have to be ended
+    grace = limits.GRACE_OF_PROCESSES if request.workers or request.scheduler else limits.GRACE
     limited = limits.limited(timeout, request.options.max_memory, fail, request.options.device, grace)
     try:
         with bar, limited:

@@ -156,31 +156,44 @@ class Computer:
 
     def _parts(self, block: Block, rejects: dict[int, tuple[Diagnostic, ...]]) -> Iterator[tuple[Any, dict[str, Any]]]:
         """The rows that lack the same values, and have arrays of the same shapes: their numbers (a slice for all of them) and
-        what they set, with the rows last."""
-        kinds = np.zeros(block.size, np.int64)
-        kinds[list(rejects)] = -1
-        for name, column in self.plan.columns.items():
-            missing, values = block.missing.get(column), block.columns[column]
-            if missing is not None and name in self.needed:
-                lacking = np.flatnonzero(missing & (kinds >= 0))
-                why = Diagnostic("E605", f"`{column}` has no value", help="the program gives it none of its own")
-                rejects.update(dict.fromkeys(lacking.tolist(), (why,)))
-                kinds[lacking] = -1
-            elif missing is not None:
-                kinds = _refined(kinds, missing.astype(np.int64))
-            if values.dtype == object:
-                shapes: dict[Any, int] = {}
-                kinds = _refined(kinds, [shapes.setdefault(np.shape(v), len(shapes)) for v in values])
-        alike = not kinds.any()
-        for kind in [0] if alike else np.unique(kinds[kinds >= 0]).tolist():
-            rows = np.flatnonzero(kinds == kind) if not alike else range(block.size)
+        what they set, with the rows last. Those that lack what they need are rejected."""
+        self._reject_lacking(block, rejects)
+        kinds = self._kinds(block, list(rejects))
+        if not kinds.any():
+            yield slice(0, block.size), self._given(block, slice(0, block.size), 0)
+            return
+        for kind in np.unique(kinds[kinds >= 0]).tolist():
+            rows = np.flatnonzero(kinds == kind)
             index = slice(0, block.size) if len(rows) == block.size else rows
-            given = {
-                name: _rows_last(block.columns[column], index)
-                for name, column in self.plan.columns.items()
-                if column not in block.missing or not block.missing[column][rows[0]]
-            }
-            yield index, given
+            yield index, self._given(block, index, rows[0])
+
+    def _reject_lacking(self, block: Block, rejects: dict[int, tuple[Diagnostic, ...]]) -> None:
+        """Rejects the rows that have no value where the program needs one."""
+        for name in self.needed:
+            column = self.plan.columns[name]
+            why = Diagnostic("E605", f"`{column}` has no value", help="the program gives it none of its own")
+            for row in np.flatnonzero(block.missing[column]).tolist() if column in block.missing else ():
+                rejects.setdefault(row, (why,))
+
+    def _kinds(self, block: Block, rejected: list[int]) -> Any:
+        """A number for each row, alike for rows that can run together; -1 for those that are rejected."""
+        kinds = np.zeros(block.size, np.int64)
+        kinds[rejected] = -1
+        for name, column in self.plan.columns.items():
+            if column in block.missing and name not in self.needed:
+                kinds = _refined(kinds, block.missing[column].astype(np.int64))
+            if block.columns[column].dtype == object:
+                shapes: dict[Any, int] = {}
+                kinds = _refined(kinds, [shapes.setdefault(np.shape(v), len(shapes)) for v in block.columns[column]])
+        return kinds
+
+    def _given(self, block: Block, index: Any, first: int) -> dict[str, Any]:
+        """What the rows of `index` set, all of them what the `first` does."""
+        return {
+            name: _rows_last(block.columns[column], index)
+            for name, column in self.plan.columns.items()
+            if column not in block.missing or not block.missing[column][first]
+        }
 
     def _outcome(self, block: Block, collected: Collected, rejects: dict[int, Any], runs: int, tiles: int) -> Outcome:
         plan = self.plan

@@ -3,7 +3,6 @@ cores where processes don't fork (`processes.py`)."""
 
 from __future__ import annotations
 
-import os
 import queue
 import threading
 from collections import deque
@@ -12,16 +11,12 @@ from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from ...engine.devices import is_gpu, several
+from ..cores import cores
 
 STREAMS = 2  # threads for each GPU: while one computes, the other copies
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
-
-
-def cores() -> int:
-    """The cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def dealt(device: str, threads: int | None = None) -> list[str]:
