@@ -198,5 +198,6 @@ def _run(job: Job, request: Request, terminal: Terminal, timeout: float | None, 
             terminal.diagnostic(diagnostic)
         if report_file is not None:
             output.write(report.batch_json(job.summary), report_file)
+        terminal.note(report.batch_statistics(job.summary))
     terminal.summary(report.batch_line(summary, "" if request.out == "-" else f"{request.out}.rejects.jsonl"))
     return summary.exit_code

@@ -66,7 +66,7 @@ class Job:
         self.block_rows = request.block_rows or _block_rows(self.source, self.sizes.block)
         # A scheduler's workers have devices of their own, which needn't be here.
         self.devices = [] if request.scheduler else dealt(request.options.device, request.threads)
-        self.summary = Summary(request.out, device=request.options.device, threads=len(self.devices) or 1)
+        self.summary = self._summary()
         self._shares: deque[float | None] = deque()  # of blocks under way: how much of the data ends with them
         self.told: list[Diagnostic] = []  # of the first rows without an answer, where no file takes them
 
@@ -115,8 +115,20 @@ class Job:
         }
         return fingerprint(facts)
 
+    def _summary(self) -> Summary:
+        """The numbers of a job that has done nothing yet."""
+        request, device = self.request, self.request.options.device
+        kind = "worker" if request.workers or request.scheduler else "process" if self._forks() else "thread"
+        threads = None if request.scheduler else request.workers or len(self.devices)
+        return Summary(request.out, device=device, threads=threads, kind=kind, block_rows=self.block_rows)
+
+    def _forks(self) -> bool:
+        """Whether blocks are computed by forks of this process."""
+        return can_fork() and not is_gpu(self.request.options.device)
+
     def _learn(self, fields: tuple[Field, ...], tile: int) -> None:
         self.plan = replace(self.plan, fields=fields, tile=tile)
+        self.summary.tile = tile
 
     # ---- going on ------------------------------------------------------------------------------------------------------
 
@@ -179,7 +191,7 @@ class Job:
             with client_for(request.workers, request.scheduler, paths) as client:
                 yield from on_cluster(ranges, self.plan, client)
             return
-        if can_fork() and not is_gpu(request.options.device):
+        if self._forks():
             yield from in_processes(ranges, self._computer(request.options.device).work, len(self.devices))
         else:
             yield from in_threads(ranges, [partial(self._worker, device) for device in self.devices])
