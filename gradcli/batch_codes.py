@@ -29,7 +29,8 @@ CODES = {
         "The columns of the output are those of the first rows that succeed. This row gives another shape, text where the\n"
         "others have numbers, or a name that they don't have.",
         "Pad arrays to one shape, give every name a value on every path, or compute such rows in a job of their own.",
-        "$ printf '{\"x\": [1]}\\n{\"x\": [1, 2]}\\n' > d.jsonl\n$ gradcli batch -e 'x**2' --rows d.jsonl -o - --out-format jsonl",
+        '$ printf \'{"x": [1]}\\n{"x": [1, 2]}\\n\' > d.jsonl\n'
+        "$ gradcli batch -e 'x**2' --rows d.jsonl -o - --out-format jsonl",
     ),
     "E608": Code(
         "a part of the data can't be read",

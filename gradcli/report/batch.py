@@ -7,9 +7,6 @@ import json
 from ..tasks.batch.summary import Summary
 
 
-_PLURALS = {"process": "es", "thread": "s", "worker": "s"}
-
-
 def line(summary: Summary, rejects: str) -> str:
     """`1,000 rows in 0.3 s (3,300 rows/s), 2 failed: see out.csv.rejects.jsonl`."""
     parts = [f"{_count(summary.rows, 'row')} in {summary.seconds:.3g} s ({summary.rate:,.0f} rows/s)"]
@@ -24,7 +21,8 @@ def line(summary: Summary, rejects: str) -> str:
 
 def statistics(summary: Summary) -> str:
     """What `--verbose` says: `on cpu, 2 processes; 16 blocks of up to 65,536 rows, 4,096 at once; 0 reruns`."""
-    who = "the workers of the cluster" if summary.threads is None else _count(summary.threads, summary.kind, _PLURALS[summary.kind])
+    n = summary.threads
+    who = "the workers of the cluster" if n is None else _count(n, summary.kind, "es" if summary.kind == "process" else "s")
     blocks = f"{_count(summary.blocks, 'block')} of up to {_count(summary.block_rows, 'row')}"
     at_once = min(summary.tile, summary.block_rows)
     return f"on {summary.device}, {who}; {blocks}, {at_once:,} at once; {_count(summary.reruns, 'rerun')}"
