@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-import multiprocessing
 import os
 import pickle
 import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
-from multiprocessing.connection import Connection, wait
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from ...diagnostics import Diagnostic, GradcliError
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 LARGE = 2**14  # bytes: smaller buffers go through the pipe
 ALIGNED = 64
@@ -35,7 +36,7 @@ Work = Callable[[Task, Empty], Result]  # what is to be done, with the large arr
 
 def can_fork() -> bool:
     """Whether processes here begin as copies of this one, and end with it."""
-    return sys.platform == "linux" and "fork" in multiprocessing.get_all_start_methods()
+    return sys.platform == "linux"
 
 
 def in_processes(tasks: Iterable[Task], work: Work[Task, Result], processes: int) -> Iterator[Result]:
@@ -59,6 +60,8 @@ def in_processes(tasks: Iterable[Task], work: Work[Task, Result], processes: int
 
 
 def _in_order(tasks: Iterator[Task], workers: list[_Worker]) -> Iterator[Any]:
+    from multiprocessing.connection import wait  # here, as all of multiprocessing: jobs of one block don't pay for it
+
     answered: dict[int, _Worker] = {}
     sent = due = 0
     more = True
@@ -152,6 +155,8 @@ class _Worker:
     """The parent's side of a process."""
 
     def __init__(self, work: Work[Any, Any]) -> None:
+        import multiprocessing
+
         context = multiprocessing.get_context("fork")
         self.slots = [_Slot() for _ in range(SLOTS)]
         self.free = list(range(SLOTS))
