@@ -78,6 +78,8 @@ def test_a_disk_that_is_full_from_the_beginning(folder: Path) -> None:
         ("nowhere/out.csv", "error[E006]: cannot write `nowhere/out.csv`: No such file or directory"),
         ("folder.csv", "error[E006]: cannot write `folder.csv`: it is a folder"),
         ("pipe.csv", "error[E006]: cannot write `pipe.csv`: it is a device or a pipe"),
+        ("taken.csv", "error[E006]: cannot write `taken.csv`: `taken.csv.partial` is in the way, and of no job"),
+        ("mine.csv", "error[E006]: cannot write `mine.csv`: `mine.csv.partial` is in the way, and of no job"),
         ("data.csv", "error[E001]: the output `data.csv` would replace the data"),
         ("out.txt", "error[E001]: of which format should the output `out.txt` be?"),
         ("-", "error[E001]: of which format should the output `-` be?"),
@@ -86,9 +88,14 @@ def test_a_disk_that_is_full_from_the_beginning(folder: Path) -> None:
 def test_outputs_that_can_not_be(folder: Path, out: str, message: str) -> None:
     (folder / "folder.csv").mkdir()
     os.mkfifo(folder / "pipe.csv")
+    (folder / "taken.csv.partial").write_text("precious")
+    (folder / "mine.csv.partial").mkdir()
+    (folder / "mine.csv.partial" / "precious").touch()
+    before = sorted(folder.rglob("*partial*/*"))
     done = run(folder, job(out=out))
     assert (done.wait(), told(done)) == (2, [message])
-    assert list(folder.glob("*.partial")) == []
+    assert sorted(folder.rglob("*partial*/*")) == before
+    assert (folder / "taken.csv.partial").read_text() == "precious"
 
 
 def test_an_output_within_the_data(folder: Path) -> None:
@@ -171,10 +178,27 @@ def test_what_may_change(folder: Path) -> None:
     assert report(folder)["resumed_blocks"] == finished
 
 
-def test_a_journal_that_is_damaged(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("lost", "why"), [("rows.csv", "there is no `rows.csv`"), ("rejects.jsonl", "`rejects.jsonl` is shorter than it was")]
+)
+def test_what_is_finished_is_gone(folder: Path, lost: str, why: str) -> None:
+    """An output of an earlier job is not taken for it."""
+    lines = (folder / "data.csv").read_text().splitlines()
+    (folder / "data.csv").write_text("\n".join([lines[0], "banana,1", *lines[1:]]) + "\n")
+    assert stopped(folder) > 0
+    (folder / "out.csv").write_text("of an earlier job\n")
+    (folder / "out.csv.partial" / lost).unlink()
+    done = run(folder, job("--resume"))
+    assert (done.wait(), told(done)) == (2, [f"error[E609]: the finished blocks in `out.csv.partial` are gone: {why}"])
+
+
+@pytest.mark.parametrize(
+    ("mode", "text"), [("ab", b"\0\0\0\n"), ("ab", b"[]\n"), ("ab", b'{"start": 1}\n'), ("wb", b"[]\n"), ("wb", b"{}\n")]
+)
+def test_a_journal_that_is_damaged(folder: Path, mode: str, text: bytes) -> None:
     stopped(folder)
-    with open(folder / "out.csv.partial" / "journal.jsonl", "ab") as file:
-        file.write(b"\0\0\0\n")
+    with open(folder / "out.csv.partial" / "journal.jsonl", mode) as file:
+        file.write(text)
     done = run(folder, job("--resume"))
     assert (done.wait(), len(told(done))) == (2, 1)
     assert "error[E609]: the finished blocks in `out.csv.partial` cannot be read" in done.err
