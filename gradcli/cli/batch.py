@@ -146,9 +146,10 @@ def command(
         workers=workers,
         scheduler=scheduler,
         block_rows=block_rows,
+        report=report_file,
     )
     (name,) = options.programs([file] if file is not None else None, expr)
-    return _run(_job(name, expr, request), request, terminal, limits.parse_timeout(timeout), report_file)
+    return _run(_job(name, expr, request), request, terminal, limits.parse_timeout(timeout))
 
 
 def _verify_together(*refused: tuple[object, str, str]) -> None:
@@ -167,7 +168,7 @@ def _job(name: str, expr: str | None, request: Request) -> Job:
     return Job(parse_program(program_source(name, expr), request.shared), request)
 
 
-def _run(job: Job, request: Request, terminal: Terminal, timeout: float | None, report_file: str | None) -> int:
+def _run(job: Job, request: Request, terminal: Terminal, timeout: float | None) -> int:
     """Does the job under its limits; what it finished, and how it goes on, is told whatever ends it."""
     from .. import report
 
@@ -196,8 +197,8 @@ def _run(job: Job, request: Request, terminal: Terminal, timeout: float | None, 
     finally:
         for diagnostic in job.told:
             terminal.diagnostic(diagnostic)
-        if report_file is not None:
-            output.write(report.batch_json(job.summary), report_file)
+        if request.report is not None:
+            output.write(report.batch_json(job.summary), request.report)
         terminal.note(report.batch_statistics(job.summary))
     terminal.summary(report.batch_line(summary, "" if request.out == "-" else f"{request.out}.rejects.jsonl"))
     return summary.exit_code

@@ -227,12 +227,20 @@ def test_a_reduction_of_nothing(gradcli: Run, tmp_path: Path) -> None:
         ("--rows d.csv -o o.csv --map a", "E001: --map: expected COLUMN=NAME, got `a`", "write `--map price=S`"),
         ("--rows d.csv -o o.csv --map y=a", "E003: --map: the program declares no `a`", "it declares `x`, `y`"),
         ("--rows e.csv -o o.csv --map x=a", "E003: --map: the data has no column `x`", "write `--map a=x`: the column first"),
+        ("--rows d.csv -o o.csv --map x=y --map x=x", "E001: --map: the column `x` sets two names", "leave one"),
+        ("--rows d.csv -o o.csv --map x=y,z=y", "E001: --map: two columns set `y`", "leave one"),
+        ("--rows d.csv -o o.csv --map x=y --set y=1", "E001: --map: `y` has one value for all rows already", "leave one"),
+        ("--rows d.csv -o o.csv --map x=y", "E004: nothing sets `x`: by --map the column of that name sets `y`", "its columns"),
         ("--rows e.csv -o o.csv", "E004: the data has no column `x`", "`--map COLUMN=x` takes one of another name"),
         ("--rows nowhere.csv -o o.csv", "E002: nowhere.csv: cannot read it: no such file or folder", ""),
         ("--rows no*.csv -o o.csv", "E002: no*.csv: no file matches", "files that begin with"),
         ("--rows - -o o.csv", "E001: of which format are the rows from standard input?", "--rows-format"),
         ("--rows d.csv -o o.csv --report no/r.json", "E006: cannot write `no/r.json`: No such file", "make it first"),
         ("--rows d.csv -o o.csv --report .", "E006: cannot write `.`: it is a folder", ""),
+        ("--rows d.csv -o o.csv --report d.csv", "E001: the report `d.csv` would replace the data", "somewhere else"),
+        ("--rows d.csv -o o.csv --report p.tg", "E001: the report `p.tg` would replace the program", "somewhere else"),
+        ("--rows d.csv -o o.csv --report ./o.csv", "E001: the report `./o.csv` would replace the output", "somewhere else"),
+        ("--rows d.csv -o p.tg --out-format csv", "E001: the output `p.tg` would replace the program", "somewhere else"),
         ("--rows d.csv -o - --out-format csv --report -", "E001: -o - with --report -", "both are standard output"),
         ("--rows d.csv -o - --out-format parquet", "E001: rows can't be written to standard output as `parquet`", "csv"),
     ],
@@ -285,6 +293,12 @@ def test_values_that_the_program_does_not_declare_can_be_allowed(gradcli: Run, t
     csv(tmp_path / "d.csv", "1,1")
     assert gradcli("batch m.tg --rows d.csv -o o.csv --set nope=1 --set line.nope=1 --set line.slope=3 --ignore-extra").code == 0
     assert (tmp_path / "o.csv").read_text().splitlines()[1].startswith("3,")
+
+
+def test_a_column_that_is_kept_twice_is_kept_once(gradcli: Run, tmp_path: Path) -> None:
+    csv(tmp_path / "d.csv", "1,1")
+    assert gradcli("batch p.tg --rows d.csv -o o.csv --keep y,x --keep y --no-grad").code == 0
+    assert (tmp_path / "o.csv").read_text() == "y,x,f,g\n1,1,0,2\n"
 
 
 def test_quiet(gradcli: Run, tmp_path: Path) -> None:

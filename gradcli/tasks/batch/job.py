@@ -51,16 +51,17 @@ class Job:
         self.node, self.request = node, request
         self.format = output_format(request)
         self.source = open_source(request.data, request.rows_format)
-        verify_apart(request, self.source.paths)
+        verify_apart(request, self.source.paths, node.source.name)
         verify_inputs(node, request.shared, request.options.ignore_extra)
         columns = bound_columns(node, self.source.names, request.shared, request.renamed)
         verify_names(node, (*request.options.of, *request.options.wrt))
-        for name in request.keep:
+        keep = tuple(dict.fromkeys(request.keep))
+        for name in keep:
             if name not in self.source.columns:
                 help = did_you_mean(name, self.source.columns) or f"its columns are {', '.join(self.source.columns)}"
                 raise GradcliError(Diagnostic("E003", f"--keep: the data has no column `{name}`", help=help))
         self.plan = Plan(
-            node.source, request.options, imported_texts(node), request.shared, columns, request.keep, request.nan, request.reduce
+            node.source, request.options, imported_texts(node), request.shared, columns, keep, request.nan, request.reduce
         )
         self.sizes = sizes_for(request.options.device)
         self.block_rows = request.block_rows or _block_rows(self.source, self.sizes.block)

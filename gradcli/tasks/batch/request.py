@@ -21,6 +21,7 @@ class Request:
     out       the output's path, or "-" for standard output; `out_format` is for that
     threads   how many blocks are computed at once, here; or by so many local `workers`, or the cluster of a `scheduler`
     block_rows  rows that are read, computed and written together; None for both: what suits the device
+    report    where whoever asks writes the numbers of the summary
     """
 
     data: str
@@ -39,6 +40,7 @@ class Request:
     workers: int | None = None
     scheduler: str | None = None
     block_rows: int | None = None
+    report: str | None = None
 
 
 def output_format(request: Request) -> str:
@@ -52,12 +54,18 @@ def output_format(request: Request) -> str:
     return format
 
 
-def verify_apart(request: Request, parts: Iterable[str]) -> None:
-    """Raises GradcliError (E001) where the output would become part of the data, which somebody may want to read again."""
-    out = os.path.realpath(request.out)
-    if request.out == STDOUT or request.data == STDIN:
-        return
-    within = os.path.isdir(request.data) and os.path.samefile(request.data, os.path.dirname(out) or ".")
-    if within or out in map(os.path.realpath, parts):
-        message = f"the output `{request.out}` would {'be part of' if within else 'replace'} the data"
-        raise GradcliError(Diagnostic("E001", message, help="write it somewhere else"))
+def verify_apart(request: Request, parts: Iterable[str], program: str) -> None:
+    """Raises GradcliError (E001) where what is written would become part of the data or replace the program, which somebody
+    may want to read again, or where two of the files would be one. `program` is its name."""
+    folder = os.path.realpath(request.data) if request.data != STDIN and os.path.isdir(request.data) else None
+    taken = {os.path.realpath(part): "the data" for part in parts if part != STDIN}
+    taken.setdefault(os.path.realpath(program), "the program")
+    rejects = STDOUT if request.out == STDOUT else f"{request.out}.rejects.jsonl"
+    for what, path in (("output", request.out), ("file of rejects", rejects), ("report", request.report or STDOUT)):
+        if path == STDOUT:
+            continue
+        place = os.path.realpath(path)
+        if os.path.dirname(place) == folder or place in taken:
+            done = "be part of the data" if os.path.dirname(place) == folder else f"replace {taken[place]}"
+            raise GradcliError(Diagnostic("E001", f"the {what} `{path}` would {done}", help="write it somewhere else"))
+        taken[place] = f"the {what}"
