@@ -211,6 +211,19 @@ def test_a_reduction_of_nothing(gradcli: Run, tmp_path: Path) -> None:
     assert (tmp_path / "o.csv").read_text() == "f,g,df/dx,df/dy,dg/dx,dg/dy\n"
 
 
+@pytest.mark.parametrize("options", ["", "--block-rows 1"])
+def test_a_reduction_whose_ints_overflow(gradcli: Run, tmp_path: Path, options: str) -> None:
+    program = f"const n: int64\noutput m = n * {2**62} - (1 - n)"
+    command = ["batch", "-e", program, "--rows", "d.csv", "-o", "o.csv", "--reduce", "sum", *options.split()]
+    (tmp_path / "d.csv").write_text("n\n1\n0\n1\n")
+    assert gradcli(*command).code == 0
+    assert (tmp_path / "o.csv").read_text() == f"m\n{2**63 - 1}\n"
+    (tmp_path / "d.csv").write_text("n\n1\n1\n")
+    done = gradcli(*command)
+    assert done.code == 3
+    assert done.err.startswith("error[E305]: int overflow in --reduce: the sum of `m` doesn't fit into 64 bits")
+
+
 # ---- how it is asked -------------------------------------------------------------------------------------------------
 
 

@@ -14,7 +14,7 @@ from ...rows.sources import Source
 from ...rows.writing import WRITERS, Column, open_stdout
 from ...rows.writing.columns import Writer
 from .block import Outcome, Reject
-from .collecting import TEXT
+from .collecting import TEXT, sum_of
 from .journal import Finished, Journal
 from .plan import Field, Plan
 from .rejects import entry, told
@@ -129,16 +129,18 @@ class Output:
             self._journal.deliver()
 
     def _reduced(self, fields: tuple[Field, ...]) -> list[Column]:
-        """One row: the sum over all rows that succeeded, or their mean. Blocks are added in order, whoever computed them."""
+        """One row: the sum over all rows that succeeded, or their mean. Blocks are added in order, whoever computed them.
+        Raises GradcliError (E305)."""
         columns = []
         count = sum(rows for rows, _ in self._totals)
         for f in (f for f in fields if f.dtype != TEXT):
-            total, found = np.zeros(f.shape, f.dtype), False
-            for _, sums in self._totals:
-                if f.name in sums:
-                    total, found = total + sums[f.name], True
+            parts = [sums[f.name] for _, sums in self._totals if f.name in sums]
+            if parts and parts[0].dtype.kind == "i":
+                total = sum_of(f.name, np.stack(parts, axis=-1))
+            else:
+                total = sum(parts, np.zeros(f.shape, f.dtype))
             total = np.asarray(total / count if self._reduce == "mean" else total)
-            columns.append(Column(f.name, total[None], None if found else np.ones(1, bool)))
+            columns.append(Column(f.name, total[None], None if parts else np.ones(1, bool)))
         return columns
 
     def close(self) -> None:
