@@ -308,6 +308,16 @@ def test_values_that_the_program_does_not_declare_can_be_allowed(gradcli: Run, t
     assert (tmp_path / "o.csv").read_text().splitlines()[1].startswith("3,")
 
 
+def test_a_program_that_only_picks_rows(gradcli: Run, tmp_path: Path) -> None:
+    csv(tmp_path / "d.csv", "1,5", "60,6", "2,7", "3,8")
+    for more in ("", "--block-rows 1"):
+        assert gradcli(f"batch -e 'const x; expect x < 50' --rows d.csv -o o.csv --keep y {more}").code == 6
+        assert (tmp_path / "o.csv").read_text() == "y\n5\n7\n8\n"
+        assert [entry["row"] for entry in lines(tmp_path / "o.csv.rejects.jsonl")] == [1]
+    done = gradcli("batch -e 'const x; expect x < 50' --rows d.csv -o p.arrow")
+    assert (done.code, done.err.splitlines()[0]) == (2, "error[E001]: the program has no output, so there is nothing to write")
+
+
 def test_a_column_that_is_kept_twice_is_kept_once(gradcli: Run, tmp_path: Path) -> None:
     csv(tmp_path / "d.csv", "1,1")
     assert gradcli("batch p.tg --rows d.csv -o o.csv --keep y,x --keep y --no-grad").code == 0

@@ -22,7 +22,7 @@ from ..evaluate import prepare
 from ..probes import probes
 from .answers import Named, ask
 from .collecting import Collected, fields_of
-from .plan import Field, Plan
+from .plan import Field, Plan, gives_columns
 from .processes import Empty
 from .shared import FirstRuns
 
@@ -72,6 +72,7 @@ class Computer:
         self.backend = backend_for(plan.options.device)
         self.needed = [name for name in declared_names(node, needed=True) if name in plan.columns]
         self.shared: Mapping[str, Any] | None = None
+        self.gives_columns = gives_columns(node, plan.options)
 
     def work(self, task: Range | BadPart, empty: Empty = np.empty) -> Outcome:
         """Reads and computes a block."""
@@ -204,7 +205,7 @@ class Computer:
         refused = [Reject(block.start + row, rejects[row]) for row in sorted(rejects)]
         totals = collected.totals() if plan.reduce else None
         columns: list[Column] = []
-        if totals is None and plan.fields:  # while no row has succeeded, nobody knows the columns
+        if totals is None and (plan.fields or not self.gives_columns):  # while no row has succeeded, nobody knows the columns
             done = None if collected.done.all() else np.flatnonzero(collected.done)
             columns = [
                 Column(name, block.kept[name] if done is None else block.kept[name].take(done), None) for name in plan.keep

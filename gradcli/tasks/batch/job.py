@@ -23,7 +23,7 @@ from ..evaluate import verify_inputs
 from .block import Computer, Outcome, read_range
 from .journal import fingerprint
 from .output import Output, unwritable
-from .plan import Field, Plan, bound_columns, verify_names
+from .plan import Field, Plan, bound_columns, gives_columns, verify_names
 from .processes import can_fork, in_processes
 from .request import STDOUT, Request, output_format, verify_apart
 from .summary import Summary
@@ -55,6 +55,9 @@ class Job:
         verify_inputs(node, request.shared, request.options.ignore_extra)
         columns = bound_columns(node, self.source.names, request.shared, request.renamed)
         verify_names(node, (*request.options.of, *request.options.wrt))
+        if not gives_columns(node, request.options) and (request.reduce or not request.keep):
+            help = "write `output NAME` for what rows give; or name columns with --keep, to have those of rows that succeed"
+            raise GradcliError(Diagnostic("E001", "the program has no output, so there is nothing to write", help=help))
         keep = tuple(dict.fromkeys(request.keep))
         for name in keep:
             if name not in self.source.columns:
@@ -179,7 +182,7 @@ class Job:
                 continue
             fields, tile = computer.probe(block, self.sizes)
             self._learn(fields, tile)
-            if fields:
+            if fields or not computer.gives_columns:
                 break
         return chain(seen, ranges)
 

@@ -81,6 +81,11 @@ def bound_columns(
     return {name: column for name, column in bound.items() if name not in shared}
 
 
+def gives_columns(node: program.Program, options: Options) -> bool:
+    """Whether rows have answers at all: a program that only has expectations picks rows, of which columns are kept."""
+    return bool(named_outputs(node)) or (options.grad and bool(options.of))
+
+
 def verify_names(node: program.Program, names: Iterable[str]) -> None:
     """Raises GradcliError (E003) for a name of `--of` or `--wrt` that no row can have. What instances have, only runs tell."""
     known = list(dict.fromkeys([*(name for name, _ in named_outputs(node)), *node.names, *declared_names(node)]))
