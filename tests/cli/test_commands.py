@@ -165,6 +165,13 @@ def test_settings_of_a_project(gradcli: Run, tmp_path: Path) -> None:
     assert gradcli("ops tanh --format text").out.startswith("tanh(x)")
 
 
+def test_a_setting_that_is_a_list_may_be_one_value(gradcli: Run, tmp_path: Path) -> None:
+    for setting in ('"x,y"', '["x", "y"]'):
+        (tmp_path / "gradcli.toml").write_text(f"[eval]\nwrt = {setting}\n")
+        done = gradcli("eval -e x*y*z --set x=3 --set y=2 --set z=1 --format json")
+        assert done.json["gradients"] == {"result": {"x": 2.0, "y": 3.0}}
+
+
 def test_settings_are_found_in_a_folder_above(gradcli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "gradcli.toml").write_text('[ops]\nformat = "json"\n')
     (tmp_path / "pyproject.toml").write_text("[tool.gradcli]\nnever = 1\n")
