@@ -81,6 +81,16 @@ def test_rows_that_fail_are_told_where_no_file_takes_them(gradcli: Run, tmp_path
     assert " 8 | g = v[int64(y)] * x" in done.err
 
 
+@pytest.mark.parametrize("block_rows", [1000, 30, 7])
+def test_the_first_twenty_of_them(gradcli: Run, tmp_path: Path, block_rows: int) -> None:
+    csv(tmp_path / "d.csv", *["1,1"] * 100)
+    program = "const x; const y; expect x > 1; expect y > 1; output x * y"
+    done = gradcli(f"batch -e '{program}' --rows d.csv -o - --out-format csv --block-rows {block_rows}")
+    said = [line.split(":")[1] for line in done.err.splitlines() if line.startswith("error")]
+    assert list(dict.fromkeys(said)) == [f" row {k}" for k in range(20)]
+    assert done.err.splitlines()[-1].endswith("100 failed")
+
+
 def test_stop_at_the_first_row_that_fails(gradcli: Run, tmp_path: Path) -> None:
     csv(tmp_path / "d.csv", "1,1", "2,1", "3,1", "4,5", "5,9")
     done = gradcli("batch p.tg --rows d.csv -o o.csv --on-error fail --block-rows 2 --report r.json")

@@ -38,6 +38,7 @@ class Output:
         """Raises GradcliError where it can't be written, or not be gone on with."""
         self.source, self.summary = source, summary
         self.told: list[Diagnostic] = []
+        self._untold = MAX_TOLD  # so many more are shown
         self.digests: deque[str] = deque()
         self.finished: list[Finished] = []
         self.known: dict[str, Any] = {}
@@ -99,7 +100,9 @@ class Output:
             block = Finished(outcome.start, outcome.size, outcome.failed, unreadable, self._position, 0, totals, digest)
             self._journal.finish(block)
         else:
-            self.told += [d for reject in outcome.rejects[: MAX_TOLD - len(self.told)] for d in self.words(reject)]
+            for reject in outcome.rejects[: self._untold]:
+                self.told += self.words(reject)
+                self._untold -= 1
         self._count(outcome.size, outcome.failed, unreadable)
         self.summary.reruns += outcome.runs - outcome.tiles
 
