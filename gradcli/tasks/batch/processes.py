@@ -172,23 +172,30 @@ class _Worker:
         return len(self.under_way) > len(self.heard)
 
     def give(self, number: int, task: Any) -> None:
+        """Has the process do a task. Raises GradcliError where it is dead."""
         slot = self.under_way[number] = self.free.pop()
-        self.connection.send((number, slot, task))
+        try:
+            self.connection.send((number, slot, task))
+        except ConnectionError:  # not that of standard output
+            raise self._has_ended() from None
 
     def hear(self) -> int:
         """The number of a task that is done. Raises what it raised, and GradcliError where the process is dead."""
         try:
             number, answer, error = self.connection.recv()
         except (EOFError, OSError):
-            self.process.join()
-            code = self.process.exitcode or 0
-            how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-            help = "if memory is short, take fewer --threads, or smaller blocks with --block-rows"
-            raise GradcliError(Diagnostic("E405", f"a process that computed a block has ended: {how}", help=help)) from None
+            raise self._has_ended() from None
         if error is not None:
             raise error
         self.heard[number] = answer
         return int(number)
+
+    def _has_ended(self) -> GradcliError:
+        self.process.join()
+        code = self.process.exitcode or 0
+        how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+        help = "if memory is short, take fewer --threads, or smaller blocks with --block-rows"
+        return GradcliError(Diagnostic("E405", f"a process that computed a block has ended: {how}", help=help))
 
     def take(self, number: int) -> Any:
         return self.slots[self.under_way[number]].get(*self.heard.pop(number))
