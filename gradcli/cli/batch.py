@@ -174,17 +174,27 @@ def _run(job: Job, request: Request, terminal: Terminal, timeout: float | None) 
 
     bar = Bar(not terminal.quiet and not (request.out == "-" and terminal.interactive), terminal.color_errors)
 
-    def fail(*errors: Diagnostic) -> int:
+    def fail(*errors: Diagnostic) -> None:
         bar.close()
         for error in errors:
             terminal.diagnostic(error)
         if request.out != "-" and job.summary.rows:
             how = "with --resume, the same command goes on from there"
             terminal.summary(f"{job.summary.rows:,} rows are finished and kept in {request.out}.partial: {how}")
-        return max((error.exit_code for error in errors), default=0)
+
+    def account() -> None:
+        for diagnostic in job.told:
+            terminal.diagnostic(diagnostic)
+        if request.report is not None:
+            output.write(report.batch_json(job.summary), request.report)
+        terminal.note(report.batch_statistics(job.summary))
+
+    def last_words(reached: Diagnostic) -> None:
+        fail(reached)
+        account()
 
     grace = limits.GRACE_OF_PROCESSES if request.workers or request.scheduler else limits.GRACE
-    limited = limits.limited(timeout, request.options.max_memory, fail, request.options.device, grace)
+    limited = limits.limited(timeout, request.options.max_memory, last_words, request.options.device, grace)
     try:
         with bar, limited:
             summary = job.run(bar.tell)
@@ -195,10 +205,6 @@ def _run(job: Job, request: Request, terminal: Terminal, timeout: float | None) 
         fail()
         raise
     finally:
-        for diagnostic in job.told:
-            terminal.diagnostic(diagnostic)
-        if request.report is not None:
-            output.write(report.batch_json(job.summary), request.report)
-        terminal.note(report.batch_statistics(job.summary))
+        account()
     terminal.summary(report.batch_line(summary, "" if request.out == "-" else f"{request.out}.rejects.jsonl"))
     return summary.exit_code

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -244,6 +245,18 @@ def test_a_row_without_end_under_a_timeout(folder: Path, threads: str) -> None:
     steps = run(folder, job("--max-steps", "1000", program="loop.tg"))
     assert steps.wait() == 6
     assert json.loads((folder / "out.csv.rejects.jsonl").read_text())["row"] == 500
+
+
+def test_the_report_of_a_job_that_the_watchdog_ends(folder: Path) -> None:
+    """Where no timer comes through, as in one long operation on arrays."""
+    arguments = job("--timeout", "1", "--threads", "1", "--report", "report.json", program="loop.tg")
+    code = f"import signal; signal.setitimer = lambda *_: None; from gradcli.cli import run; run({arguments!r})"
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 4
+    assert done.stderr.startswith("error[E404]")
+    finished = len(journal(folder / "out.csv"))
+    assert (report(folder)["complete"], report(folder)["blocks"]) == (False, finished)
+    assert finished > 0
 
 
 @pytest.mark.parametrize("threads", ["1", "2"])
