@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatch
 from typing import Any
 
 from ...diagnostics import Diagnostic, GradcliError
@@ -57,7 +58,6 @@ def output_format(request: Request) -> str:
 def verify_apart(request: Request, parts: Iterable[str], program: str) -> None:
     """Raises GradcliError (E001) where what is written would become part of the data or replace the program, which somebody
     may want to read again, or where two of the files would be one. `program` is its name."""
-    folder = os.path.realpath(request.data) if request.data != STDIN and os.path.isdir(request.data) else None
     taken = {os.path.realpath(part): "the data" for part in parts if part != STDIN}
     taken.setdefault(os.path.realpath(program), "the program")
     rejects = STDOUT if request.out == STDOUT else f"{request.out}.rejects.jsonl"
@@ -65,7 +65,17 @@ def verify_apart(request: Request, parts: Iterable[str], program: str) -> None:
         if path == STDOUT:
             continue
         place = os.path.realpath(path)
-        if os.path.dirname(place) == folder or place in taken:
-            done = "be part of the data" if os.path.dirname(place) == folder else f"replace {taken[place]}"
+        if place in taken or _is_among(place, request.data):
+            done = f"replace {taken[place]}" if place in taken else "be part of the data"
             raise GradcliError(Diagnostic("E001", f"the {what} `{path}` would {done}", help="write it somewhere else"))
         taken[place] = f"the {what}"
+
+
+def _is_among(place: str, data: str) -> bool:
+    """Whether a file there would be read with the next job: it is in the folder that the data is, or fits the glob."""
+    if data == STDIN or os.path.isfile(data):
+        return False
+    if os.path.isdir(data):
+        return os.path.dirname(place) == os.path.realpath(data)
+    names, patterns = place.split(os.sep), os.path.realpath(data).split(os.sep)
+    return len(names) == len(patterns) and all(map(fnmatch, names, patterns))

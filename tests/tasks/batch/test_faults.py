@@ -99,11 +99,16 @@ def test_outputs_that_can_not_be(folder: Path, out: str, message: str) -> None:
     assert (folder / "taken.csv.partial").read_text() == "precious"
 
 
-def test_an_output_within_the_data(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("rows", "out", "code"),
+    [("parts", "parts/out.csv", 2), ("pa*s/*.csv", "parts/out.csv", 2), ("parts/?.csv", "parts/out.csv", 0)],
+)
+def test_an_output_within_the_data(folder: Path, rows: str, out: str, code: int) -> None:
     (folder / "parts").mkdir()
     (folder / "parts" / "1.csv").write_bytes((folder / "data.csv").read_bytes())
-    done = run(folder, job(rows="parts", out="parts/out.csv"))
-    assert (done.wait(), told(done)) == (2, ["error[E001]: the output `parts/out.csv` would be part of the data"])
+    done = run(folder, job(rows=rows, out="parts/out.csv"))
+    said = [] if code == 0 else ["error[E001]: the output `parts/out.csv` would be part of the data"]
+    assert (done.wait(), told(done)) == (code, said)
 
 
 def test_a_link_is_followed(folder: Path) -> None:
