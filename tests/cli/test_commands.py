@@ -74,6 +74,7 @@ def test_examples_of_the_help_run(gradcli: Run, tmp_path: Path, example: str) ->
         ("explain detachd", "did you mean `detached`?"),
         ("eval", "name a FILE"),
         ("eval a.tg -e x", "give one or the other"),
+        ("eval - -", "name it once"),
         ("eval -e x --max-memory lots", "write `100M` or `2G`"),
         ("eval -e x --timeout 0", "write seconds"),
         ("eval -e x --format npz", "add `-o FILE.npz`"),
@@ -122,6 +123,14 @@ def test_explain(gradcli: Run) -> None:
     assert "Fix:" in gradcli("explain Detached").out
     listing = gradcli("explain").out
     assert [line.split()[0] for line in listing.splitlines()] == list(CODES)
+
+
+@pytest.mark.parametrize("command", ["eval", "check", "symbolic", "why"])
+def test_a_program_is_not_replaced_by_its_answer(gradcli: Run, tmp_path: Path, command: str) -> None:
+    (tmp_path / "a.tg").write_text("var x = 2.0; y = x**2")
+    done = gradcli(f"{command} a.tg -o ./a.tg --format json")
+    assert (done.code, done.err.splitlines()[0]) == (2, "error[E001]: the answer would replace the program `./a.tg`")
+    assert (tmp_path / "a.tg").read_text() == "var x = 2.0; y = x**2"
 
 
 @pytest.mark.parametrize("code", CODES)
