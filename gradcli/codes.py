@@ -1,6 +1,6 @@
 """Every diagnostic code and reason code, with what it means and what to do: what `gradcli explain` prints.
 
-Examples that are programs really produce their code, and those that begin with `$` are commands that do (tests run both).
+Examples that are programs really produce their code, and lines that begin with `$` are commands that do (tests run both).
 Those of the language (E1, E2, E401, E402) stand in lang/codes.py, those of `check` (from E602 on) in
 check_codes.py, those of `batch` (from E605 on) in batch_codes.py.
 

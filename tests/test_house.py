@@ -117,10 +117,10 @@ def test_a_file_holds_one_idea(path: Path) -> None:
 
 
 def loaded_by(*arguments: str) -> set[str]:
-    """The top-level modules in a fresh process after one command."""
+    """The modules in a fresh process after one command."""
     code = f"import sys; from gradcli.cli import run; run({list(arguments)!r}); print(*sys.modules, file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return {name.split(".")[0] for name in done.stderr.split()}
+    return set(done.stderr.split())
 
 
 HEAVY = {"sympy", "scipy", "cupy", "matplotlib", "dask", "pydantic", "lark", "rich", "pygments", "pandas", "pyarrow", "llvmlite"}
@@ -145,6 +145,14 @@ HEAVY = {"sympy", "scipy", "cupy", "matplotlib", "dask", "pydantic", "lark", "ri
 )
 def test_start_up_pays_for_nothing_that_it_does_not_need(arguments: tuple[str, ...], absent: set[str]) -> None:
     assert loaded_by(*arguments) & absent == set()
+
+
+def test_a_small_batch_pays_for_nothing_that_it_does_not_need(tmp_path: Path) -> None:
+    data, out = tmp_path / "d.csv", tmp_path / "o.csv"
+    data.write_text("x\n1\n2\n")
+    loaded = loaded_by("batch", "-e", "x**2", "--rows", str(data), "-o", str(out))
+    assert out.read_text().splitlines()[1:] == ["1,2", "4,4"]
+    assert loaded & ((HEAVY - {"pyarrow"}) | {"pyarrow.compute", "multiprocessing", "concurrent.futures"}) == set()
 
 
 def test_importing_the_package_imports_nothing_heavy() -> None:

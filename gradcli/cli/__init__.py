@@ -6,11 +6,13 @@ called, the engine when it runs.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
 import os
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 INTERRUPTED, CLOSED_PIPE = 130, 141
 FEW_COLLECTIONS = 50_000  # new objects before the collector looks at them
@@ -19,7 +21,10 @@ FEW_COLLECTIONS = 50_000  # new objects before the collector looks at them
 def main() -> None:
     """The console script `gradcli`."""
     gc.set_threshold(FEW_COLLECTIONS)  # imports and trees make many objects, and hardly a cycle
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    if sys.gettrace() is None and sys.getprofile() is None:
+        _end(code)
+    sys.exit(code)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -42,6 +47,16 @@ def run(arguments: Sequence[str]) -> int:
         return 2
     except KeyboardInterrupt:
         return INTERRUPTED
+
+
+def _end(code: int) -> NoReturn:
+    """Ends the process, after what is registered to be done at its end: to take apart all that the interpreter has, object by
+    object, takes a fifth of the time of a small job."""
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):  # `run` has told what is wrong with standard output
+            stream.flush()
+    os._exit(code)
 
 
 def _dispatch(arguments: Sequence[str]) -> int:

@@ -146,9 +146,10 @@ def command(
         workers=workers,
         scheduler=scheduler,
         block_rows=block_rows,
+        report=report_file,
     )
     (name,) = options.programs([file] if file is not None else None, expr)
-    return _run(_job(name, expr, request), request, terminal, limits.parse_timeout(timeout), report_file)
+    return _run(_job(name, expr, request), request, terminal, limits.parse_timeout(timeout))
 
 
 def _verify_together(*refused: tuple[object, str, str]) -> None:
@@ -167,23 +168,33 @@ def _job(name: str, expr: str | None, request: Request) -> Job:
     return Job(parse_program(program_source(name, expr), request.shared), request)
 
 
-def _run(job: Job, request: Request, terminal: Terminal, timeout: float | None, report_file: str | None) -> int:
+def _run(job: Job, request: Request, terminal: Terminal, timeout: float | None) -> int:
     """Does the job under its limits; what it finished, and how it goes on, is told whatever ends it."""
     from .. import report
 
     bar = Bar(not terminal.quiet and not (request.out == "-" and terminal.interactive), terminal.color_errors)
 
-    def fail(*errors: Diagnostic) -> int:
+    def fail(*errors: Diagnostic) -> None:
         bar.close()
         for error in errors:
             terminal.diagnostic(error)
         if request.out != "-" and job.summary.rows:
             how = "with --resume, the same command goes on from there"
             terminal.summary(f"{job.summary.rows:,} rows are finished and kept in {request.out}.partial: {how}")
-        return max((error.exit_code for error in errors), default=0)
 
-    grace = 15.0 if request.workers or request.scheduler else 0.5  # other processes have to be ended
-    limited = limits.limited(timeout, request.options.max_memory, fail, request.options.device, grace)
+    def account() -> None:
+        for diagnostic in job.told:
+            terminal.diagnostic(diagnostic)
+        if request.report is not None:
+            output.write(report.batch_json(job.summary), request.report)
+        terminal.note(report.batch_statistics(job.summary))
+
+    def last_words(reached: Diagnostic) -> None:
+        fail(reached)
+        account()
+
+    grace = limits.GRACE_OF_PROCESSES if request.workers or request.scheduler else limits.GRACE
+    limited = limits.limited(timeout, request.options.max_memory, last_words, request.options.device, grace)
     try:
         with bar, limited:
             summary = job.run(bar.tell)
@@ -194,9 +205,6 @@ def _run(job: Job, request: Request, terminal: Terminal, timeout: float | None, 
         fail()
         raise
     finally:
-        for diagnostic in job.told:
-            terminal.diagnostic(diagnostic)
-        if report_file is not None:
-            output.write(report.batch_json(job.summary), report_file)
+        account()
     terminal.summary(report.batch_line(summary, "" if request.out == "-" else f"{request.out}.rejects.jsonl"))
     return summary.exit_code

@@ -67,6 +67,7 @@ def command(
       gradcli check -e 'var k = 0.5 in (0.1, 5.0); y = log(k)**2' --points 5 --order 2
       gradcli check -e 'var x = 2.0; y = x**3; expect y == 8.0' --format junit
     """
+    options.verify_apart(files, output_file)
     terminal = Terminal(color, quiet, verbose)
     to_file = output_file not in (None, "-")
     style = report.Style(terminal.color and not to_file, terminal.interactive and not to_file)

@@ -33,19 +33,24 @@ def defaults() -> dict[str, dict[str, Any]]:
         if key in options and isinstance(value, dict):
             for inner, setting in value.items():
                 _verify(path, f"{key}.{inner}", inner, options[key])
-                result[key][options[key][inner]] = setting
+                _set(result[key], options[key][inner], setting)
             continue
         _verify(path, key, key, anywhere | set(COMMANDS))
         for name, known in options.items():
-            if key in known:
-                result[name].setdefault(known[key], value)
+            if key in known and known[key].name not in result[name]:
+                _set(result[name], known[key], value)
     return result
 
 
-def _options(command: Any) -> dict[str, str]:
-    """The long options of a command without their dashes, and the parameters that they fill."""
-    spelled = {opt[2:]: parameter.name for parameter in command.params for opt in parameter.opts if opt.startswith("--")}
-    return {key: name for key, name in spelled.items() if key not in _PER_CALL}
+def _set(settings: dict[str, Any], parameter: Any, value: Any) -> None:
+    """Takes a setting; one value of an option that takes several may stand alone, as on the command line."""
+    settings[parameter.name] = [value] if parameter.multiple and not isinstance(value, list) else value
+
+
+def _options(command: Any) -> dict[str, Any]:
+    """The parameters of a command by their long options, without the dashes."""
+    spelled = {opt[2:]: parameter for parameter in command.params for opt in parameter.opts if opt.startswith("--")}
+    return {key: parameter for key, parameter in spelled.items() if key not in _PER_CALL}
 
 
 def _verify(path: Path, shown: str, key: str, known: Any) -> None:

@@ -76,6 +76,7 @@ def command(
       gradcli eval -e 'var x = 3.0; y = x**2' --format json
       gradcli eval -e 'var x = [1.0, 2.0]; y = x * x[0]' --jacobian --hessian
     """
+    options.verify_apart(files, output_file)
     if format == "npz" and output_file is None:
         raise GradcliError(Diagnostic("E001", "--format npz needs a file", help="add `-o FILE.npz`"))
     from ..tasks.evaluation import Options  # here, so that `--help` doesn't pay for what runs programs

@@ -14,7 +14,8 @@ from types import FrameType
 
 from ..diagnostics import Diagnostic, GradcliError
 
-_GRACE = 0.5  # seconds between the timer and the watchdog
+GRACE = 0.5  # seconds between the timer and the watchdog
+GRACE_OF_PROCESSES = 15.0  # where other processes have to be ended
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
@@ -42,7 +43,7 @@ def limited(
     memory: int | None,
     last_words: Callable[[Diagnostic], object],
     device: str = "cpu",
-    grace: float = _GRACE,
+    grace: float = GRACE,
 ) -> Iterator[None]:
     """Runs its block under the limits; raises GradcliError (E404, E405) where one is reached. On a GPU the limit of memory
     is that of the arrays there, which the run sets: of the process the GPU's driver takes as much as it likes.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal
 
@@ -94,4 +95,12 @@ def programs(files: list[str] | None, expr: str | None) -> list[str]:
         raise GradcliError(Diagnostic("E001", "`-e` and files at once", help="give one or the other"))
     if expr is None and not files:
         raise GradcliError(Diagnostic("E001", "no program", help="name a FILE, `-` for standard input, or use -e 'x**2'"))
+    if files and files.count("-") > 1:
+        raise GradcliError(Diagnostic("E001", "standard input is one program, and named twice", help="name it once"))
     return ["<expr>"] if expr is not None else list(files or ())
+
+
+def verify_apart(files: list[str] | None, output: str | None) -> None:
+    """Raises GradcliError (E001) where the answer, or an error that is told in its place, would replace a program."""
+    if output not in (None, "-") and os.path.realpath(output) in map(os.path.realpath, files or ()):
+        raise GradcliError(Diagnostic("E001", f"the answer would replace the program `{output}`", help="write it somewhere else"))

@@ -68,6 +68,7 @@ def command(
       gradcli symbolic -e 'var x = 0.5; y = x**2 if x > 0 else -x' --to latex
       gradcli symbolic -e 'exp(-x**2 / 2)' --order 2 --to c
     """
+    options.verify_apart(files, output_file)
     from ..tasks.evaluation import Options
 
     seconds = limits.parse_timeout(timeout) or SECONDS

@@ -53,6 +53,7 @@ def command(
       gradcli why -e 'var x = 2.0; y = detach(x**2) * 3'
       gradcli why -e 'sum(sqrt(x))' --set 'x=[0, 4]'
     """
+    options.verify_apart(files, output_file)
     from ..tasks.evaluation import Options  # here, so that `--help` doesn't pay for what runs programs
 
     wanted = Options(

@@ -103,3 +103,10 @@ def batch_json(summary: Summary) -> str:
     from .batch import as_json
 
     return as_json(summary)
+
+
+def batch_statistics(summary: Summary) -> str:
+    """What `--verbose` says about a batch."""
+    from .batch import statistics
+
+    return statistics(summary)

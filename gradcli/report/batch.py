@@ -19,6 +19,15 @@ def line(summary: Summary, rejects: str) -> str:
     return ", ".join(parts + failed) + where
 
 
+def statistics(summary: Summary) -> str:
+    """What `--verbose` says: `on cpu, 2 processes; 16 blocks of up to 65,536 rows, 4,096 at once; 0 reruns`."""
+    n = summary.threads
+    who = "the workers of the cluster" if n is None else _count(n, summary.kind, "es" if summary.kind == "process" else "s")
+    blocks = f"{_count(summary.blocks, 'block')} of up to {_count(summary.block_rows, 'row')}"
+    at_once = min(summary.tile, summary.block_rows)
+    return f"on {summary.device}, {who}; {blocks}, {at_once:,} at once; {_count(summary.reruns, 'rerun')}"
+
+
 def as_json(summary: Summary) -> str:
     """The report of `--report`."""
     return json.dumps(summary.as_json(), indent=2) + "\n"

@@ -81,6 +81,16 @@ def test_rows_that_fail_are_told_where_no_file_takes_them(gradcli: Run, tmp_path
     assert " 8 | g = v[int64(y)] * x" in done.err
 
 
+@pytest.mark.parametrize("block_rows", [1000, 30, 7])
+def test_the_first_twenty_of_them(gradcli: Run, tmp_path: Path, block_rows: int) -> None:
+    csv(tmp_path / "d.csv", *["1,1"] * 100)
+    program = "const x; const y; expect x > 1; expect y > 1; output x * y"
+    done = gradcli(f"batch -e '{program}' --rows d.csv -o - --out-format csv --block-rows {block_rows}")
+    said = [line.split(":")[1] for line in done.err.splitlines() if line.startswith("error")]
+    assert list(dict.fromkeys(said)) == [f" row {k}" for k in range(20)]
+    assert done.err.splitlines()[-1].endswith("100 failed")
+
+
 def test_stop_at_the_first_row_that_fails(gradcli: Run, tmp_path: Path) -> None:
     csv(tmp_path / "d.csv", "1,1", "2,1", "3,1", "4,5", "5,9")
     done = gradcli("batch p.tg --rows d.csv -o o.csv --on-error fail --block-rows 2 --report r.json")
@@ -211,6 +221,19 @@ def test_a_reduction_of_nothing(gradcli: Run, tmp_path: Path) -> None:
     assert (tmp_path / "o.csv").read_text() == "f,g,df/dx,df/dy,dg/dx,dg/dy\n"
 
 
+@pytest.mark.parametrize("options", ["", "--block-rows 1"])
+def test_a_reduction_whose_ints_overflow(gradcli: Run, tmp_path: Path, options: str) -> None:
+    program = f"const n: int64\noutput m = n * {2**62} - (1 - n)"
+    command = ["batch", "-e", program, "--rows", "d.csv", "-o", "o.csv", "--reduce", "sum", *options.split()]
+    (tmp_path / "d.csv").write_text("n\n1\n0\n1\n")
+    assert gradcli(*command).code == 0
+    assert (tmp_path / "o.csv").read_text() == f"m\n{2**63 - 1}\n"
+    (tmp_path / "d.csv").write_text("n\n1\n1\n")
+    done = gradcli(*command)
+    assert done.code == 3
+    assert done.err.startswith("error[E305]: int overflow in --reduce: the sum of `m` doesn't fit into 64 bits")
+
+
 # ---- how it is asked -------------------------------------------------------------------------------------------------
 
 
@@ -227,12 +250,20 @@ def test_a_reduction_of_nothing(gradcli: Run, tmp_path: Path) -> None:
         ("--rows d.csv -o o.csv --map a", "E001: --map: expected COLUMN=NAME, got `a`", "write `--map price=S`"),
         ("--rows d.csv -o o.csv --map y=a", "E003: --map: the program declares no `a`", "it declares `x`, `y`"),
         ("--rows e.csv -o o.csv --map x=a", "E003: --map: the data has no column `x`", "write `--map a=x`: the column first"),
+        ("--rows d.csv -o o.csv --map x=y --map x=x", "E001: --map: the column `x` sets two names", "leave one"),
+        ("--rows d.csv -o o.csv --map x=y,z=y", "E001: --map: two columns set `y`", "leave one"),
+        ("--rows d.csv -o o.csv --map x=y --set y=1", "E001: --map: `y` has one value for all rows already", "leave one"),
+        ("--rows d.csv -o o.csv --map x=y", "E004: nothing sets `x`: by --map the column of that name sets `y`", "its columns"),
         ("--rows e.csv -o o.csv", "E004: the data has no column `x`", "`--map COLUMN=x` takes one of another name"),
         ("--rows nowhere.csv -o o.csv", "E002: nowhere.csv: cannot read it: no such file or folder", ""),
         ("--rows no*.csv -o o.csv", "E002: no*.csv: no file matches", "files that begin with"),
         ("--rows - -o o.csv", "E001: of which format are the rows from standard input?", "--rows-format"),
         ("--rows d.csv -o o.csv --report no/r.json", "E006: cannot write `no/r.json`: No such file", "make it first"),
         ("--rows d.csv -o o.csv --report .", "E006: cannot write `.`: it is a folder", ""),
+        ("--rows d.csv -o o.csv --report d.csv", "E001: the report `d.csv` would replace the data", "somewhere else"),
+        ("--rows d.csv -o o.csv --report p.tg", "E001: the report `p.tg` would replace the program", "somewhere else"),
+        ("--rows d.csv -o o.csv --report ./o.csv", "E001: the report `./o.csv` would replace the output", "somewhere else"),
+        ("--rows d.csv -o p.tg --out-format csv", "E001: the output `p.tg` would replace the program", "somewhere else"),
         ("--rows d.csv -o - --out-format csv --report -", "E001: -o - with --report -", "both are standard output"),
         ("--rows d.csv -o - --out-format parquet", "E001: rows can't be written to standard output as `parquet`", "csv"),
     ],
@@ -246,6 +277,61 @@ def test_what_can_not_be_asked(gradcli: Run, tmp_path: Path, options: str, messa
     assert done.err.startswith(f"error[{code}]: {text}")
     assert help in done.err
     assert list(tmp_path.glob("o.csv*")) == []
+
+
+MODULE = """\
+module Line(a) {
+    var slope = a
+    fn call(x) = slope * x
+}
+var x
+const w: float[2] = [0.0, 0.0]
+line = Line(2.0)
+output y = line(x) + sum(w)
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "message", "help"),
+    [
+        ("W=3", "E003", "the program declares no `W`", "did you mean `w`?"),
+        ("width=3", "E003", "the program declares no `width`", "--ignore-extra skips others"),
+        ("line.slop=3", "E003", "the program has no variable `line.slop`", "did you mean `line.slope`?"),
+        ("w=[1,2,3]", "E005", "`w` is declared with shape (2,), and the value has (3,)", "m.tg:6:1"),
+    ],
+)
+def test_shared_values_that_no_row_has_a_use_for(
+    gradcli: Run, tmp_path: Path, given: str, code: str, message: str, help: str
+) -> None:
+    (tmp_path / "m.tg").write_text(MODULE)
+    csv(tmp_path / "d.csv", "1,1", "2,1")
+    done = gradcli("batch", "m.tg", "--rows", "d.csv", "-o", "o.csv", "--set", given)
+    assert (done.code, done.err.splitlines()[0]) == (2, f"error[{code}]: {message}")
+    assert help in done.err
+    assert list(tmp_path.glob("o.csv*")) == []
+
+
+def test_values_that_the_program_does_not_declare_can_be_allowed(gradcli: Run, tmp_path: Path) -> None:
+    (tmp_path / "m.tg").write_text(MODULE)
+    csv(tmp_path / "d.csv", "1,1")
+    assert gradcli("batch m.tg --rows d.csv -o o.csv --set nope=1 --set line.nope=1 --set line.slope=3 --ignore-extra").code == 0
+    assert (tmp_path / "o.csv").read_text().splitlines()[1].startswith("3,")
+
+
+def test_a_program_that_only_picks_rows(gradcli: Run, tmp_path: Path) -> None:
+    csv(tmp_path / "d.csv", "1,5", "60,6", "2,7", "3,8")
+    for more in ("", "--block-rows 1"):
+        assert gradcli(f"batch -e 'const x; expect x < 50' --rows d.csv -o o.csv --keep y {more}").code == 6
+        assert (tmp_path / "o.csv").read_text() == "y\n5\n7\n8\n"
+        assert [entry["row"] for entry in lines(tmp_path / "o.csv.rejects.jsonl")] == [1]
+    done = gradcli("batch -e 'const x; expect x < 50' --rows d.csv -o p.arrow")
+    assert (done.code, done.err.splitlines()[0]) == (2, "error[E001]: the program has no output, so there is nothing to write")
+
+
+def test_a_column_that_is_kept_twice_is_kept_once(gradcli: Run, tmp_path: Path) -> None:
+    csv(tmp_path / "d.csv", "1,1")
+    assert gradcli("batch p.tg --rows d.csv -o o.csv --keep y,x --keep y --no-grad").code == 0
+    assert (tmp_path / "o.csv").read_text() == "y,x,f,g\n1,1,0,2\n"
 
 
 def test_quiet(gradcli: Run, tmp_path: Path) -> None:
@@ -267,3 +353,20 @@ def test_the_last_line(gradcli: Run, tmp_path: Path) -> None:
     done = gradcli("batch p.tg --rows d.csv -o o.csv")
     assert done.err.startswith("1,200 rows in ")
     assert done.err.endswith(" rows/s), none failed\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--threads 2 --block-rows 500", "on cpu, 2 processes; 3 blocks of up to 500 rows, 500 at once; 2 reruns"),
+        ("--threads 1", "on cpu, 1 process; 1 block of up to 65,536 rows, {tile:,} at once; {reruns} reruns"),
+    ],
+)
+def test_verbose_tells_how_it_was_run(gradcli: Run, tmp_path: Path, options: str, said: str) -> None:
+    csv(tmp_path / "d.csv", *["1,1"] * 1199, "2,0")
+    program = "var x\nvar y\nif y == 1 { f = x } else { f = ones(2)[y] }\noutput f"
+    done = gradcli("batch", "-e", program, "--rows", "d.csv", "-o", "o.csv", "-v", "--report", "r.json", *options.split())
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert said.format(**report) in done.err.splitlines()
+    assert report["reruns"] > 0
+    assert f"up to {report['block_rows']:,} rows" in said

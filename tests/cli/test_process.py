@@ -23,6 +23,14 @@ def test_a_closed_pipe_ends_quietly() -> None:
     assert (process.returncode, err) == (141, b"")
 
 
+def test_what_is_registered_for_the_end_is_done() -> None:
+    """Although the process ends without taking itself apart; what is printed last is there."""
+    code = "import atexit, sys; atexit.register(print, 'the end'); sys.argv[1:] = ['eval', '-e', 'x**']; "
+    done = subprocess.run([sys.executable, "-c", f"{code}from gradcli.cli import main; main()"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (3, "the end\n")
+    assert done.stderr.startswith("error[E101]")
+
+
 def test_control_c_ends_quietly() -> None:
     process = subprocess.Popen([*COMMAND, "eval", "-e", FOREVER], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     time.sleep(1.5)

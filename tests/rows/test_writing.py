@@ -100,6 +100,18 @@ def test_csv(tmp_path: Path) -> None:
     assert written(tmp_path / "a.tsv", [block[:2]]).decode().splitlines()[3] == "c,d\t-inf"
 
 
+def test_csv_says_the_same_of_numbers_beside_text(tmp_path: Path) -> None:
+    """Columns of numbers alone are written by another function of Arrow's."""
+    random = np.random.default_rng(0)
+    bits = random.integers(-(2**63), 2**63 - 1, 5000)
+    edges = np.resize([0.0, -0.0, math.nan, math.inf, -math.inf, 5e-324, 0.1, 1e15, 1e16, 1e20, 1e21, 1e22, 1e-4, 1e-5], 5000)
+    columns = [Column("a", bits, None), Column("b", bits.view(float), bits % 7 == 0), Column("c", edges, None)]
+    columns += [Column("d", edges.astype(np.float32), None), Column("e,", bits > 0, bits % 5 == 0)]
+    alone = written(tmp_path / "a.csv", [columns]).splitlines()
+    beside = written(tmp_path / "b.csv", [[*columns, Column("f", np.full(5000, "t", object), None)]]).splitlines()
+    assert [line + b",f" for line in alone[:1]] + [line + b",t" for line in alone[1:]] == beside
+
+
 def test_jsonl(tmp_path: Path) -> None:
     ragged = np.empty(3, dtype=object)
     ragged[:] = [np.array([1.0, math.inf]), np.zeros((1, 2)), None]

@@ -55,7 +55,7 @@ class CsvRange:
         """The cells, where all are what they should be and no number might lose digits; else None."""
         try:
             table = self._table(data, dict.fromkeys(wanted, pa.float64()) | dict.fromkeys(kept, pa.string()))
-            cells = {name: _floats(table[name].cast(pa.float64())) for name in wanted}
+            cells = {name: _floats(whole(table[name])) for name in wanted}
         except pa.ArrowInvalid:
             return None
         if table.num_rows != self.size or any((np.abs(column.values) >= EXACT).any() for column in cells.values()):
@@ -192,5 +192,7 @@ def _is_number(name: str) -> bool:
 
 
 def _floats(column: Any) -> Cells:
+    if column.type != pa.float64():  # a key that the program takes, too
+        column = column.cast(pa.float64())
     missing = np.array(column.is_null()) if column.null_count else None
-    return Cells(whole(column).to_numpy(zero_copy_only=False), missing)
+    return Cells(column.to_numpy(zero_copy_only=False), missing)

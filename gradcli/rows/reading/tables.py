@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.types as types
 
 from ...diagnostics import Diagnostic, GradcliError
+from .. import compute as pc
 from ..arrays import filled
 from ..blocks import Array, Block, Mask
 from ..exact import MAX_INT, too_large

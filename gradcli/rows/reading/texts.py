@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from .. import compute as pc
 from ..arrays import literal, null, texts
 from ..exact import EXACT, shown, survives, too_long
 from ..flat import Cells

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pyarrow.compute as pc
 import pyarrow.types as types
 
+from .. import compute as pc
 from ..arrays import literal, texts
 from ..blocks import Array
 from .columns import Column, distinct, dumped

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from .. import compute as pc
 from ..arrays import null, numbers, texts
 from .columns import Column, flattened, text_of
 

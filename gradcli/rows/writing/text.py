@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.types as types
 
+from .. import compute as pc
 from ..arrays import literal, texts
 from .columns import text_of
 

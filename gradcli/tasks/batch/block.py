@@ -14,7 +14,7 @@ from ...engine.declarations import declarations
 from ...engine.derived import named_outputs
 from ...engine.devices import CPU, Sizes
 from ...engine.evaluator import declared_names
-from ...engine.row_runs import Answered, Failed, RowRuns
+from ...engine.row_runs import Answered, Ask, Failed, RowRuns
 from ...lang import program
 from ...rows.blocks import BadPart, Block, Range
 from ...rows.writing import Column
@@ -22,8 +22,9 @@ from ..evaluate import prepare
 from ..probes import probes
 from .answers import Named, ask
 from .collecting import Collected, fields_of
-from .plan import Field, Plan
+from .plan import Field, Plan, gives_columns
 from .processes import Empty
+from .shared import FirstRuns
 
 PROBED = 2**10  # rows that are run to learn what all will be like
 
@@ -71,6 +72,7 @@ class Computer:
         self.backend = backend_for(plan.options.device)
         self.needed = [name for name in declared_names(node, needed=True) if name in plan.columns]
         self.shared: Mapping[str, Any] | None = None
+        self.gives_columns = gives_columns(node, plan.options)
 
     def work(self, task: Range | BadPart, empty: Empty = np.empty) -> Outcome:
         """Reads and computes a block."""
@@ -107,15 +109,19 @@ class Computer:
 
     def probe(self, block: Block, sizes: Sizes = CPU) -> tuple[tuple[Field, ...], int]:
         """The columns that the first rows of a block give, and how many rows should run at once on a device of these sizes:
-        what a plan has to know. No columns where no row succeeds."""
+        what a plan has to know. No columns where no row succeeds. Raises GradcliError (E003, E005) for values that all rows
+        share, and none has a use for."""
+        first = FirstRuns(self.node, self.plan.options, self.plan.shared)
         answers: list[tuple[int, Named]] = []
         records, width = 0, 1
         for rows, inputs in self._parts(block, {}):
             known = len(answers)
             for index, tile in _tiles(rows, inputs, PROBED):
-                row_runs = self._row_runs(tile)
+                row_runs = self._row_runs(tile, first.ask)
                 numbers = np.arange(block.size)[index]
-                answers += [(int(numbers[a.rows].min()), a.answer) for a in row_runs.answers(_size(index)) if type(a) is Answered]
+                found = list(row_runs.answers(_size(index)))
+                answers += [(int(numbers[a.rows].min()), a.answer) for a in found if type(a) is Answered]
+                first.verify(found)
                 records = max(records, row_runs.records)
                 width = max(width, sum(v[..., 0].size for v in tile.values()))
                 if len(answers) > known:
@@ -136,10 +142,11 @@ class Computer:
         gradients = [f"d{of}/d{by}" for of in options.of or outputs for by in sources] if options.grad else []
         return tuple([Field(name, "float64", ()) for name in [*outputs, *gradients]])
 
-    def _row_runs(self, tile: dict[str, Any]) -> RowRuns:
+    def _row_runs(self, tile: dict[str, Any], asked: Ask | None = None) -> RowRuns:
         plan = self.plan
         columns = {name: self.backend.to_device(value) for name, value in tile.items()}
-        return RowRuns(self.compiled, plan.options.settings, self._shared(), columns, partial(ask, self.node, plan.options))
+        asked = asked or partial(ask, self.node, plan.options)
+        return RowRuns(self.compiled, plan.options.settings, self._shared(), columns, asked)
 
     def _shared(self) -> Mapping[str, Any]:
         """What all rows have, once on the device for all tiles."""
@@ -150,31 +157,44 @@ class Computer:
 
     def _parts(self, block: Block, rejects: dict[int, tuple[Diagnostic, ...]]) -> Iterator[tuple[Any, dict[str, Any]]]:
         """The rows that lack the same values, and have arrays of the same shapes: their numbers (a slice for all of them) and
-        what they set, with the rows last."""
-        kinds = np.zeros(block.size, np.int64)
-        kinds[list(rejects)] = -1
-        for name, column in self.plan.columns.items():
-            missing, values = block.missing.get(column), block.columns[column]
-            if missing is not None and name in self.needed:
-                lacking = np.flatnonzero(missing & (kinds >= 0))
-                why = Diagnostic("E605", f"`{column}` has no value", help="the program gives it none of its own")
-                rejects.update(dict.fromkeys(lacking.tolist(), (why,)))
-                kinds[lacking] = -1
-            elif missing is not None:
-                kinds = _refined(kinds, missing.astype(np.int64))
-            if values.dtype == object:
-                shapes: dict[Any, int] = {}
-                kinds = _refined(kinds, [shapes.setdefault(np.shape(v), len(shapes)) for v in values])
-        alike = not kinds.any()
-        for kind in [0] if alike else np.unique(kinds[kinds >= 0]).tolist():
-            rows = np.flatnonzero(kinds == kind) if not alike else range(block.size)
+        what they set, with the rows last. Those that lack what they need are rejected."""
+        self._reject_lacking(block, rejects)
+        kinds = self._kinds(block, list(rejects))
+        if not kinds.any():
+            yield slice(0, block.size), self._given(block, slice(0, block.size), 0)
+            return
+        for kind in np.unique(kinds[kinds >= 0]).tolist():
+            rows = np.flatnonzero(kinds == kind)
             index = slice(0, block.size) if len(rows) == block.size else rows
-            given = {
-                name: _rows_last(block.columns[column], index)
-                for name, column in self.plan.columns.items()
-                if column not in block.missing or not block.missing[column][rows[0]]
-            }
-            yield index, given
+            yield index, self._given(block, index, rows[0])
+
+    def _reject_lacking(self, block: Block, rejects: dict[int, tuple[Diagnostic, ...]]) -> None:
+        """Rejects the rows that have no value where the program needs one."""
+        for name in self.needed:
+            column = self.plan.columns[name]
+            why = Diagnostic("E605", f"`{column}` has no value", help="the program gives it none of its own")
+            for row in np.flatnonzero(block.missing[column]).tolist() if column in block.missing else ():
+                rejects.setdefault(row, (why,))
+
+    def _kinds(self, block: Block, rejected: list[int]) -> Any:
+        """A number for each row, alike for rows that can run together; -1 for those that are rejected."""
+        kinds = np.zeros(block.size, np.int64)
+        kinds[rejected] = -1
+        for name, column in self.plan.columns.items():
+            if column in block.missing and name not in self.needed:
+                kinds = _refined(kinds, block.missing[column].astype(np.int64))
+            if block.columns[column].dtype == object:
+                shapes: dict[Any, int] = {}
+                kinds = _refined(kinds, [shapes.setdefault(np.shape(v), len(shapes)) for v in block.columns[column]])
+        return kinds
+
+    def _given(self, block: Block, index: Any, first: int) -> dict[str, Any]:
+        """What the rows of `index` set, all of them what the `first` does."""
+        return {
+            name: _rows_last(block.columns[column], index)
+            for name, column in self.plan.columns.items()
+            if column not in block.missing or not block.missing[column][first]
+        }
 
     def _outcome(self, block: Block, collected: Collected, rejects: dict[int, Any], runs: int, tiles: int) -> Outcome:
         plan = self.plan
@@ -185,7 +205,7 @@ class Computer:
         refused = [Reject(block.start + row, rejects[row]) for row in sorted(rejects)]
         totals = collected.totals() if plan.reduce else None
         columns: list[Column] = []
-        if totals is None and plan.fields:  # while no row has succeeded, nobody knows the columns
+        if totals is None and (plan.fields or not self.gives_columns):  # while no row has succeeded, nobody knows the columns
             done = None if collected.done.all() else np.flatnonzero(collected.done)
             columns = [
                 Column(name, block.kept[name] if done is None else block.kept[name].take(done), None) for name in plan.keep

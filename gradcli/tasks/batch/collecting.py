@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...diagnostics import Diagnostic
+from ...diagnostics import Diagnostic, GradcliError
 from ...engine.backends import Backend, dtype_name, shape_of
 from ...engine.lanes import Group, Lanes, spread
 from ...engine.values import show_shape
@@ -90,14 +90,28 @@ class Collected:
         return found
 
     def totals(self) -> dict[str, Any]:
-        """The sum of each column over the rows that succeeded and have a value there; none where no row has one."""
+        """The sum of each column over the rows that succeeded and have a value there; none where no row has one. Raises
+        GradcliError (E305)."""
         sums = {}
         for name, array in self.arrays.items():
             counts = self.done if name not in self.absent else self.done & ~self.absent[name]
             if not counts.any() or array.dtype == object:  # text has no sum
                 continue
-            sums[name] = array.sum(axis=-1) if counts.all() else array[..., counts].sum(axis=-1)
+            sums[name] = sum_of(name, array if counts.all() else array[..., counts])
         return sums
+
+
+def sum_of(name: str, array: Any) -> Any:
+    """The sum of a column over its rows, which are last. Raises GradcliError (E305) where ints overflow, as in a program."""
+    total = array.sum(axis=-1)
+    if array.dtype.kind == "i":
+        high = (array >> 32).sum(axis=-1) + ((array & 0xFFFFFFFF).sum(axis=-1) >> 32)
+        if (high != total >> 32).any():
+            help = "give a float in the program, such as `1.0 * n`"
+            raise GradcliError(
+                Diagnostic("E305", f"int overflow in --reduce: the sum of `{name}` doesn't fit into 64 bits", help=help)
+            )
+    return total
 
 
 def _misfit(field: Field | None, name: str, value: Any) -> str:

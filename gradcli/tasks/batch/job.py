@@ -19,10 +19,11 @@ from ...lang import program
 from ...lang.imports import imported_texts
 from ...rows.blocks import BadPart, Range
 from ...rows.sources import STDIN, Source, open_source
+from ..evaluate import verify_inputs
 from .block import Computer, Outcome, read_range
 from .journal import fingerprint
 from .output import Output, unwritable
-from .plan import Field, Plan, bound_columns, verify_names
+from .plan import Field, Plan, bound_columns, gives_columns, verify_names
 from .processes import can_fork, in_processes
 from .request import STDOUT, Request, output_format, verify_apart
 from .summary import Summary
@@ -50,21 +51,26 @@ class Job:
         self.node, self.request = node, request
         self.format = output_format(request)
         self.source = open_source(request.data, request.rows_format)
-        verify_apart(request, self.source.paths)
+        verify_apart(request, self.source.paths, node.source.name)
+        verify_inputs(node, request.shared, request.options.ignore_extra)
         columns = bound_columns(node, self.source.names, request.shared, request.renamed)
         verify_names(node, (*request.options.of, *request.options.wrt))
-        for name in request.keep:
+        if not gives_columns(node, request.options) and (request.reduce or not request.keep):
+            help = "write `output NAME` for what rows give; or name columns with --keep, to have those of rows that succeed"
+            raise GradcliError(Diagnostic("E001", "the program has no output, so there is nothing to write", help=help))
+        keep = tuple(dict.fromkeys(request.keep))
+        for name in keep:
             if name not in self.source.columns:
                 help = did_you_mean(name, self.source.columns) or f"its columns are {', '.join(self.source.columns)}"
                 raise GradcliError(Diagnostic("E003", f"--keep: the data has no column `{name}`", help=help))
         self.plan = Plan(
-            node.source, request.options, imported_texts(node), request.shared, columns, request.keep, request.nan, request.reduce
+            node.source, request.options, imported_texts(node), request.shared, columns, keep, request.nan, request.reduce
         )
         self.sizes = sizes_for(request.options.device)
         self.block_rows = request.block_rows or _block_rows(self.source, self.sizes.block)
         # A scheduler's workers have devices of their own, which needn't be here.
         self.devices = [] if request.scheduler else dealt(request.options.device, request.threads)
-        self.summary = Summary(request.out, device=request.options.device, threads=len(self.devices) or 1)
+        self.summary = self._summary()
         self._shares: deque[float | None] = deque()  # of blocks under way: how much of the data ends with them
         self.told: list[Diagnostic] = []  # of the first rows without an answer, where no file takes them
 
@@ -113,8 +119,20 @@ class Job:
         }
         return fingerprint(facts)
 
+    def _summary(self) -> Summary:
+        """The numbers of a job that has done nothing yet."""
+        request, device = self.request, self.request.options.device
+        kind = "worker" if request.workers or request.scheduler else "process" if self._forks() else "thread"
+        threads = None if request.scheduler else request.workers or len(self.devices)
+        return Summary(request.out, device=device, threads=threads, kind=kind, block_rows=self.block_rows)
+
+    def _forks(self) -> bool:
+        """Whether blocks are computed by forks of this process."""
+        return can_fork() and not is_gpu(self.request.options.device)
+
     def _learn(self, fields: tuple[Field, ...], tile: int) -> None:
         self.plan = replace(self.plan, fields=fields, tile=tile)
+        self.summary.tile = tile
 
     # ---- going on ------------------------------------------------------------------------------------------------------
 
@@ -164,7 +182,7 @@ class Job:
                 continue
             fields, tile = computer.probe(block, self.sizes)
             self._learn(fields, tile)
-            if fields:
+            if fields or not computer.gives_columns:
                 break
         return chain(seen, ranges)
 
@@ -177,7 +195,7 @@ class Job:
             with client_for(request.workers, request.scheduler, paths) as client:
                 yield from on_cluster(ranges, self.plan, client)
             return
-        if can_fork() and not is_gpu(request.options.device):
+        if self._forks():
             yield from in_processes(ranges, self._computer(request.options.device).work, len(self.devices))
         else:
             yield from in_threads(ranges, [partial(self._worker, device) for device in self.devices])

@@ -1,8 +1,8 @@
 """What a job has finished, on disk: a folder `OUT.partial` with the rows so far, the rejects, and a journal with a line for
 each block. A line is written when its rows are, so whatever kills the process, what the journal says is there.
 
-The journal's first line is the job's fingerprint, and what was learnt from its first rows. A job goes on by cutting off what
-was written after the last whole line.
+The journal's first line is the job's fingerprint, and what was learnt from its first rows; its last one says that the output
+is whole, and about to be put in its place. A job goes on by cutting off what was written after the last whole line.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from ...diagnostics import Diagnostic, GradcliError
 
 SUFFIX = ".partial"
 _JOURNAL, _REJECTS, _ROWS = "journal.jsonl", "rejects.jsonl", "rows"
+_WHOLE = {"whole": True}
 Facts = Mapping[str, Any]
 
 
@@ -75,6 +76,9 @@ class Journal:
     def _locked(self) -> Any:
         """The journal, open and locked for this process."""
         path = self.folder / _JOURNAL
+        if self.folder.exists() and not path.exists() and (not self.folder.is_dir() or any(self.folder.iterdir())):
+            message = f"cannot write `{self._name}`: `{self._name}{SUFFIX}` is in the way, and of no job"
+            raise GradcliError(Diagnostic("E006", message, help="move it elsewhere: a job keeps what it has finished there"))
         while True:
             self.folder.mkdir(exist_ok=True)
             try:
@@ -101,19 +105,30 @@ class Journal:
         whole = data[: data.rfind(b"\n") + 1]
         try:
             lines = [json.loads(line) for line in whole.splitlines()]
-            head, finished = (lines[0] if lines else None), [Finished(**line) for line in lines[1:]]
-        except (ValueError, TypeError):
+            if not lines:
+                return False
+            is_whole = lines[-1] == _WHOLE
+            finished = [Finished(**line) for line in lines[1 : -1 if is_whole else None]]
+            known, before = lines[0]["known"], dict(lines[0]["fingerprint"])
+        except (ValueError, TypeError, KeyError):
             raise GradcliError(self.refusal("cannot be read: did the machine crash?")) from None
-        if head is None:
-            return False
-        changed = [name for name, digest in self._fingerprint.items() if head["fingerprint"].get(name) != digest]
+        changed = [name for name, digest in self._fingerprint.items() if before.get(name) != digest]
         if changed:
             raise GradcliError(self.refusal(f"are of another job: {' and '.join(changed)} changed since"))
-        self.known, self.finished = head["known"], finished
-        self.delivered = bool(finished) and not self.rows.exists() and self.out.exists()
-        self._file.truncate(len(whole))
-        self._rejects.truncate(finished[-1].rejects if finished else 0)
+        self.delivered = is_whole and not self.rows.exists() and self.out.exists()
+        self.known, self.finished = known, finished
+        if not self.delivered:
+            self._cut_off(len(whole) - (len(_text(_WHOLE)) if is_whole else 0), finished[-1].rejects if finished else 0)
         return True
+
+    def _cut_off(self, journal: int, rejects: int) -> None:
+        """Takes away what was written behind these ends. Raises GradcliError (E609) where the files end before."""
+        if self.finished and not self.rows.exists():
+            raise GradcliError(self.refusal(f"are gone: there is no `{self.rows.name}`"))
+        if self._rejects.seek(0, os.SEEK_END) < rejects:
+            raise GradcliError(self.refusal(f"are gone: `{_REJECTS}` is shorter than it was"))
+        self._file.truncate(journal)
+        self._rejects.truncate(rejects)
 
     def refusal(self, why: str) -> Diagnostic:
         """Why the job can't go on from what is there."""
@@ -137,11 +152,12 @@ class Journal:
         self.finished.append(block)
 
     def _line(self, value: dict[str, Any]) -> None:
-        _write(self._file, json.dumps(value).encode() + b"\n")
+        _write(self._file, _text(value))
 
     def deliver(self) -> None:
         """Puts the whole output in its place, with the rejects beside it, and takes the folder away."""
         if not self.delivered:
+            self._line(_WHOLE)
             self._deliver_rejects()
             if self.out.exists():
                 os.chmod(self.rows, self.out.stat().st_mode)
@@ -229,6 +245,11 @@ def _shown(value: Any) -> Any:
     if hasattr(value, "tobytes"):
         return [str(value.dtype), value.shape, hashlib.sha256(value.tobytes()).hexdigest()]
     return repr(value)
+
+
+def _text(value: Mapping[str, Any]) -> bytes:
+    """A line of the journal."""
+    return json.dumps(value).encode() + b"\n"
 
 
 def _write(file: Any, data: bytes) -> None:

@@ -14,7 +14,7 @@ from ...rows.sources import Source
 from ...rows.writing import WRITERS, Column, open_stdout
 from ...rows.writing.columns import Writer
 from .block import Outcome, Reject
-from .collecting import TEXT
+from .collecting import TEXT, sum_of
 from .journal import Finished, Journal
 from .plan import Field, Plan
 from .rejects import entry, told
@@ -38,6 +38,7 @@ class Output:
         """Raises GradcliError where it can't be written, or not be gone on with."""
         self.source, self.summary = source, summary
         self.told: list[Diagnostic] = []
+        self._untold = MAX_TOLD  # so many more are shown
         self.digests: deque[str] = deque()
         self.finished: list[Finished] = []
         self.known: dict[str, Any] = {}
@@ -99,7 +100,9 @@ class Output:
             block = Finished(outcome.start, outcome.size, outcome.failed, unreadable, self._position, 0, totals, digest)
             self._journal.finish(block)
         else:
-            self.told += [d for reject in outcome.rejects[: MAX_TOLD - len(self.told)] for d in self.words(reject)]
+            for reject in outcome.rejects[: self._untold]:
+                self.told += self.words(reject)
+                self._untold -= 1
         self._count(outcome.size, outcome.failed, unreadable)
         self.summary.reruns += outcome.runs - outcome.tiles
 
@@ -129,16 +132,18 @@ class Output:
             self._journal.deliver()
 
     def _reduced(self, fields: tuple[Field, ...]) -> list[Column]:
-        """One row: the sum over all rows that succeeded, or their mean. Blocks are added in order, whoever computed them."""
+        """One row: the sum over all rows that succeeded, or their mean. Blocks are added in order, whoever computed them.
+        Raises GradcliError (E305)."""
         columns = []
         count = sum(rows for rows, _ in self._totals)
         for f in (f for f in fields if f.dtype != TEXT):
-            total, found = np.zeros(f.shape, f.dtype), False
-            for _, sums in self._totals:
-                if f.name in sums:
-                    total, found = total + sums[f.name], True
+            parts = [sums[f.name] for _, sums in self._totals if f.name in sums]
+            if parts and parts[0].dtype.kind == "i":
+                total = sum_of(f.name, np.stack(parts, axis=-1))
+            else:
+                total = sum(parts, np.zeros(f.shape, f.dtype))
             total = np.asarray(total / count if self._reduce == "mean" else total)
-            columns.append(Column(f.name, total[None], None if found else np.ones(1, bool)))
+            columns.append(Column(f.name, total[None], None if parts else np.ones(1, bool)))
         return columns
 
     def close(self) -> None:

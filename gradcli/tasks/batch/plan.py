@@ -71,21 +71,19 @@ def bound_columns(
         if name not in declared:
             help = did_you_mean(name, declared) or f"it declares {_listed(declared)}"
             raise GradcliError(Diagnostic("E003", f"--map: the program declares no `{name}`", help=help))
+        if name in shared:
+            message = f"--map: `{name}` has one value for all rows already, by --set or --inputs"
+            raise GradcliError(Diagnostic("E001", message, help="leave one of them out"))
         bound[name] = column
     missing = [name for name in needed if name not in bound]
     if missing:
-        raise GradcliError(
-            *[
-                Diagnostic(
-                    "E004",
-                    f"the data has no column `{name}`, and the program gives it no value",
-                    help=f"its columns are {_listed(names)}; `--map COLUMN={name}` takes one of another name, `--set {name}=…` "
-                    "gives all rows one value",
-                )
-                for name in missing
-            ]
-        )
+        raise GradcliError(*[_missing(name, names, renamed) for name in missing])
     return {name: column for name, column in bound.items() if name not in shared}
+
+
+def gives_columns(node: program.Program, options: Options) -> bool:
+    """Whether rows have answers at all: a program that only has expectations picks rows, of which columns are kept."""
+    return bool(named_outputs(node)) or (options.grad and bool(options.of))
 
 
 def verify_names(node: program.Program, names: Iterable[str]) -> None:
@@ -95,6 +93,15 @@ def verify_names(node: program.Program, names: Iterable[str]) -> None:
         if name not in known and not node.has_modules:
             help = did_you_mean(name, known) or f"its names are {_listed(known[:12])}"
             raise GradcliError(Diagnostic("E003", f"the program has no `{name}`", help=help))
+
+
+def _missing(name: str, names: list[str], renamed: Mapping[str, str]) -> Diagnostic:
+    """What is wrong where nothing sets a declaration that needs a value."""
+    message = f"the data has no column `{name}`, and the program gives it no value"
+    if name in renamed:
+        message = f"nothing sets `{name}`: by --map the column of that name sets `{renamed[name]}`"
+    ways = f"`--map COLUMN={name}` takes one of another name, `--set {name}=…` gives all rows one value"
+    return Diagnostic("E004", message, help=f"its columns are {_listed(names)}; {ways}")
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -108,12 +115,16 @@ def _refuse_nameless(needed: list[str]) -> Any:
 
 def parse_renamings(pairs: Iterable[str]) -> dict[str, str]:
     """`price=S` as {"price": "S"}. Raises GradcliError (E001)."""
-    renamed = {}
+    renamed: dict[str, str] = {}
     for pair in pairs:
         column, equals, name = pair.partition("=")
         if not equals or not column.strip() or not name.strip():
             raise GradcliError(
                 Diagnostic("E001", f"--map: expected COLUMN=NAME, got `{pair}`", help="write `--map price=S`: the column first")
             )
-        renamed[column.strip()] = name.strip()
+        column, name = column.strip(), name.strip()
+        if column in renamed or name in renamed.values():
+            twice = f"the column `{column}` sets two names" if column in renamed else f"two columns set `{name}`"
+            raise GradcliError(Diagnostic("E001", f"--map: {twice}", help="leave one of them out"))
+        renamed[column] = name
     return renamed

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-import multiprocessing
 import os
 import pickle
 import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
-from multiprocessing.connection import Connection, wait
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from ...diagnostics import Diagnostic, GradcliError
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 LARGE = 2**14  # bytes: smaller buffers go through the pipe
 ALIGNED = 64
@@ -35,7 +36,7 @@ Work = Callable[[Task, Empty], Result]  # what is to be done, with the large arr
 
 def can_fork() -> bool:
     """Whether processes here begin as copies of this one, and end with it."""
-    return sys.platform == "linux" and "fork" in multiprocessing.get_all_start_methods()
+    return sys.platform == "linux"
 
 
 def in_processes(tasks: Iterable[Task], work: Work[Task, Result], processes: int) -> Iterator[Result]:
@@ -59,6 +60,8 @@ def in_processes(tasks: Iterable[Task], work: Work[Task, Result], processes: int
 
 
 def _in_order(tasks: Iterator[Task], workers: list[_Worker]) -> Iterator[Any]:
+    from multiprocessing.connection import wait  # here, as all of multiprocessing: jobs of one block don't pay for it
+
     answered: dict[int, _Worker] = {}
     sent = due = 0
     more = True
@@ -152,6 +155,8 @@ class _Worker:
     """The parent's side of a process."""
 
     def __init__(self, work: Work[Any, Any]) -> None:
+        import multiprocessing
+
         context = multiprocessing.get_context("fork")
         self.slots = [_Slot() for _ in range(SLOTS)]
         self.free = list(range(SLOTS))
@@ -167,23 +172,30 @@ class _Worker:
         return len(self.under_way) > len(self.heard)
 
     def give(self, number: int, task: Any) -> None:
+        """Has the process do a task. Raises GradcliError where it is dead."""
         slot = self.under_way[number] = self.free.pop()
-        self.connection.send((number, slot, task))
+        try:
+            self.connection.send((number, slot, task))
+        except ConnectionError:  # not that of standard output
+            raise self._has_ended() from None
 
     def hear(self) -> int:
         """The number of a task that is done. Raises what it raised, and GradcliError where the process is dead."""
         try:
             number, answer, error = self.connection.recv()
         except (EOFError, OSError):
-            self.process.join()
-            code = self.process.exitcode or 0
-            how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-            help = "if memory is short, take fewer --threads, or smaller blocks with --block-rows"
-            raise GradcliError(Diagnostic("E405", f"a process that computed a block has ended: {how}", help=help)) from None
+            raise self._has_ended() from None
         if error is not None:
             raise error
         self.heard[number] = answer
         return int(number)
+
+    def _has_ended(self) -> GradcliError:
+        self.process.join()
+        code = self.process.exitcode or 0
+        how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+        help = "if memory is short, take fewer --threads, or smaller blocks with --block-rows"
+        return GradcliError(Diagnostic("E405", f"a process that computed a block has ended: {how}", help=help))
 
     def take(self, number: int) -> Any:
         return self.slots[self.under_way[number]].get(*self.heard.pop(number))

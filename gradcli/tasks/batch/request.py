@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatch
 from typing import Any
 
 from ...diagnostics import Diagnostic, GradcliError
@@ -21,6 +22,7 @@ class Request:
     out       the output's path, or "-" for standard output; `out_format` is for that
     threads   how many blocks are computed at once, here; or by so many local `workers`, or the cluster of a `scheduler`
     block_rows  rows that are read, computed and written together; None for both: what suits the device
+    report    where whoever asks writes the numbers of the summary
     """
 
     data: str
@@ -39,6 +41,7 @@ class Request:
     workers: int | None = None
     scheduler: str | None = None
     block_rows: int | None = None
+    report: str | None = None
 
 
 def output_format(request: Request) -> str:
@@ -52,12 +55,27 @@ def output_format(request: Request) -> str:
     return format
 
 
-def verify_apart(request: Request, parts: Iterable[str]) -> None:
-    """Raises GradcliError (E001) where the output would become part of the data, which somebody may want to read again."""
-    out = os.path.realpath(request.out)
-    if request.out == STDOUT or request.data == STDIN:
-        return
-    within = os.path.isdir(request.data) and os.path.samefile(request.data, os.path.dirname(out) or ".")
-    if within or out in map(os.path.realpath, parts):
-        message = f"the output `{request.out}` would {'be part of' if within else 'replace'} the data"
-        raise GradcliError(Diagnostic("E001", message, help="write it somewhere else"))
+def verify_apart(request: Request, parts: Iterable[str], program: str) -> None:
+    """Raises GradcliError (E001) where what is written would become part of the data or replace the program, which somebody
+    may want to read again, or where two of the files would be one. `program` is its name."""
+    taken = {os.path.realpath(part): "the data" for part in parts if part != STDIN}
+    taken.setdefault(os.path.realpath(program), "the program")
+    rejects = STDOUT if request.out == STDOUT else f"{request.out}.rejects.jsonl"
+    for what, path in (("output", request.out), ("file of rejects", rejects), ("report", request.report or STDOUT)):
+        if path == STDOUT:
+            continue
+        place = os.path.realpath(path)
+        if place in taken or _is_among(place, request.data):
+            done = f"replace {taken[place]}" if place in taken else "be part of the data"
+            raise GradcliError(Diagnostic("E001", f"the {what} `{path}` would {done}", help="write it somewhere else"))
+        taken[place] = f"the {what}"
+
+
+def _is_among(place: str, data: str) -> bool:
+    """Whether a file there would be read with the next job: it is in the folder that the data is, or fits the glob."""
+    if data == STDIN or os.path.isfile(data):
+        return False
+    if os.path.isdir(data):
+        return os.path.dirname(place) == os.path.realpath(data)
+    names, patterns = place.split(os.sep), os.path.realpath(data).split(os.sep)
+    return len(names) == len(patterns) and all(map(fnmatch, names, patterns))

@@ -14,6 +14,8 @@ class Summary:
     reruns      how often the program ran beyond once for each tile of a block, for rows that parted or failed
     unreadable  parts of the data that couldn't be read, whose rows nobody knows
     complete    whether the job came to its end; else `rows` are those that are finished
+    threads     how many blocks are computed at a time: by so many of what `kind` says; None where that is a cluster's affair
+    block_rows  rows of a block at most, of which `tile` run at once; 0 where no rows were run
     """
 
     output: str
@@ -27,7 +29,10 @@ class Summary:
     complete: bool = False
     seconds: float = 0.0
     device: str = "cpu"
-    threads: int = 1
+    threads: int | None = 1
+    kind: str = "thread"  # or "process", "worker"
+    block_rows: int = 0
+    tile: int = 0
 
     @property
     def succeeded(self) -> int:

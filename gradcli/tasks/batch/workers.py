@@ -3,25 +3,22 @@ cores where processes don't fork (`processes.py`)."""
 
 from __future__ import annotations
 
-import os
 import queue
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...engine.devices import is_gpu, several
+from ..cores import cores
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 STREAMS = 2  # threads for each GPU: while one computes, the other copies
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
-
-
-def cores() -> int:
-    """The cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def dealt(device: str, threads: int | None = None) -> list[str]:
@@ -39,6 +36,8 @@ def in_threads(tasks: Iterable[Task], makers: Sequence[Callable[[], Callable[[Ta
     if len(makers) == 1:  # nobody to wait for, and interruptions come at once
         yield from map(makers[0](), tasks)
         return
+    from concurrent.futures import Future  # here: where there is one thread, nobody pays for it
+
     todo: queue.SimpleQueue[tuple[Task, Future[Result]] | None] = queue.SimpleQueue()
     waiting: deque[Future[Result]] = deque()
     for maker in makers:  # daemons: an endless loop in one of them must not keep the process from ending

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations
@@ -12,6 +11,7 @@ from ...diagnostics import GradcliError
 from ...engine.history import ValueTrace
 from ...engine.values import Variable
 from ...lang import program
+from ..cores import cores
 from ..evaluate import verify_inputs
 from ..evaluation import Options
 from ..programs import parse_program, program_source
@@ -35,7 +35,7 @@ def check_all(
     """Checks the programs in these files (`-` is standard input; with `expr` that is the one program), in their order, on
     `jobs` processes (None: as many as there are cores, where there are files enough)."""
     work = partial(check_file, expr=expr, inputs=inputs, options=options)
-    jobs = jobs or max(1, min(os.cpu_count() or 1, len(names) // FILES_A_PROCESS))
+    jobs = jobs or max(1, min(cores(), len(names) // FILES_A_PROCESS))
     if jobs == 1 or len(names) < 2 or "-" in names:
         yield from map(work, names)
         return

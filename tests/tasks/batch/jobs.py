@@ -142,4 +142,5 @@ def journal(out: Path) -> list[dict[str, Any]]:
     """The blocks that a job has finished."""
     path = out.with_name(out.name + ".partial") / "journal.jsonl"
     data = path.read_bytes() if path.exists() else b""
-    return [json.loads(line) for line in data[: data.rfind(b"\n") + 1].splitlines()[1:]]
+    lines = [json.loads(line) for line in data[: data.rfind(b"\n") + 1].splitlines()[1:]]
+    return [line for line in lines if line != {"whole": True}]

@@ -16,6 +16,9 @@ import psutil
 import pytest
 
 import gradcli
+from gradcli import __version__
+from gradcli.diagnostics import GradcliError
+from gradcli.tasks.batch.cluster import _verify_workers
 from tests.tasks.batch.jobs import Process, journal, run
 
 pytest.importorskip("distributed")
@@ -122,6 +125,33 @@ def test_no_scheduler(folder: Path) -> None:
     done = run(folder, job("--scheduler", "nonsense://127.0.0.1"))
     assert (done.wait(), done.err.splitlines()[0]) == (2, "error[E009]: no Dask scheduler answers at `nonsense://127.0.0.1`")
     assert list(folder.glob("out.csv*")) == []
+
+
+class Workers:
+    """A client whose workers say so of themselves."""
+
+    def __init__(self, said: Any) -> None:
+        self.said = said
+
+    def run(self, function: Any, places: list[str]) -> Any:
+        if isinstance(self.said, Exception):
+            raise self.said
+        return {"tcp://a:1": function(places), "tcp://b:1": self.said or function(places)}
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        (("0.0.1", ""), f"the worker tcp://b:1 has gradcli 0.0.1, this is {__version__}"),
+        ((__version__, "/data.csv"), "the worker tcp://b:1 sees no file `/data.csv`"),
+        (ModuleNotFoundError("No module named 'gradcli'"), "a worker cannot import gradcli: No module named 'gradcli'"),
+        (None, "the worker tcp://a:1 sees no file `/nowhere/data.csv`"),
+    ],
+)
+def test_workers_that_can_not_do_the_job(said: Any, message: str) -> None:
+    with pytest.raises(GradcliError) as caught:
+        _verify_workers(Workers(said), ["/nowhere/data.csv"] if said is None else [])
+    assert [(d.code, d.message) for d in caught.value.diagnostics] == [("E009", message)]
 
 
 # ---- workers of its own ----------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -78,6 +79,8 @@ def test_a_disk_that_is_full_from_the_beginning(folder: Path) -> None:
         ("nowhere/out.csv", "error[E006]: cannot write `nowhere/out.csv`: No such file or directory"),
         ("folder.csv", "error[E006]: cannot write `folder.csv`: it is a folder"),
         ("pipe.csv", "error[E006]: cannot write `pipe.csv`: it is a device or a pipe"),
+        ("taken.csv", "error[E006]: cannot write `taken.csv`: `taken.csv.partial` is in the way, and of no job"),
+        ("mine.csv", "error[E006]: cannot write `mine.csv`: `mine.csv.partial` is in the way, and of no job"),
         ("data.csv", "error[E001]: the output `data.csv` would replace the data"),
         ("out.txt", "error[E001]: of which format should the output `out.txt` be?"),
         ("-", "error[E001]: of which format should the output `-` be?"),
@@ -86,16 +89,26 @@ def test_a_disk_that_is_full_from_the_beginning(folder: Path) -> None:
 def test_outputs_that_can_not_be(folder: Path, out: str, message: str) -> None:
     (folder / "folder.csv").mkdir()
     os.mkfifo(folder / "pipe.csv")
+    (folder / "taken.csv.partial").write_text("precious")
+    (folder / "mine.csv.partial").mkdir()
+    (folder / "mine.csv.partial" / "precious").touch()
+    before = sorted(folder.rglob("*partial*/*"))
     done = run(folder, job(out=out))
     assert (done.wait(), told(done)) == (2, [message])
-    assert list(folder.glob("*.partial")) == []
+    assert sorted(folder.rglob("*partial*/*")) == before
+    assert (folder / "taken.csv.partial").read_text() == "precious"
 
 
-def test_an_output_within_the_data(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("rows", "out", "code"),
+    [("parts", "parts/out.csv", 2), ("pa*s/*.csv", "parts/out.csv", 2), ("parts/?.csv", "parts/out.csv", 0)],
+)
+def test_an_output_within_the_data(folder: Path, rows: str, out: str, code: int) -> None:
     (folder / "parts").mkdir()
     (folder / "parts" / "1.csv").write_bytes((folder / "data.csv").read_bytes())
-    done = run(folder, job(rows="parts", out="parts/out.csv"))
-    assert (done.wait(), told(done)) == (2, ["error[E001]: the output `parts/out.csv` would be part of the data"])
+    done = run(folder, job(rows=rows, out="parts/out.csv"))
+    said = [] if code == 0 else ["error[E001]: the output `parts/out.csv` would be part of the data"]
+    assert (done.wait(), told(done)) == (code, said)
 
 
 def test_a_link_is_followed(folder: Path) -> None:
@@ -171,10 +184,27 @@ def test_what_may_change(folder: Path) -> None:
     assert report(folder)["resumed_blocks"] == finished
 
 
-def test_a_journal_that_is_damaged(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("lost", "why"), [("rows.csv", "there is no `rows.csv`"), ("rejects.jsonl", "`rejects.jsonl` is shorter than it was")]
+)
+def test_what_is_finished_is_gone(folder: Path, lost: str, why: str) -> None:
+    """An output of an earlier job is not taken for it."""
+    lines = (folder / "data.csv").read_text().splitlines()
+    (folder / "data.csv").write_text("\n".join([lines[0], "banana,1", *lines[1:]]) + "\n")
+    assert stopped(folder) > 0
+    (folder / "out.csv").write_text("of an earlier job\n")
+    (folder / "out.csv.partial" / lost).unlink()
+    done = run(folder, job("--resume"))
+    assert (done.wait(), told(done)) == (2, [f"error[E609]: the finished blocks in `out.csv.partial` are gone: {why}"])
+
+
+@pytest.mark.parametrize(
+    ("mode", "text"), [("ab", b"\0\0\0\n"), ("ab", b"[]\n"), ("ab", b'{"start": 1}\n'), ("wb", b"[]\n"), ("wb", b"{}\n")]
+)
+def test_a_journal_that_is_damaged(folder: Path, mode: str, text: bytes) -> None:
     stopped(folder)
-    with open(folder / "out.csv.partial" / "journal.jsonl", "ab") as file:
-        file.write(b"\0\0\0\n")
+    with open(folder / "out.csv.partial" / "journal.jsonl", mode) as file:
+        file.write(text)
     done = run(folder, job("--resume"))
     assert (done.wait(), len(told(done))) == (2, 1)
     assert "error[E609]: the finished blocks in `out.csv.partial` cannot be read" in done.err
@@ -220,6 +250,18 @@ def test_a_row_without_end_under_a_timeout(folder: Path, threads: str) -> None:
     steps = run(folder, job("--max-steps", "1000", program="loop.tg"))
     assert steps.wait() == 6
     assert json.loads((folder / "out.csv.rejects.jsonl").read_text())["row"] == 500
+
+
+def test_the_report_of_a_job_that_the_watchdog_ends(folder: Path) -> None:
+    """Where no timer comes through, as in one long operation on arrays."""
+    arguments = job("--timeout", "1", "--threads", "1", "--report", "report.json", program="loop.tg")
+    code = f"import signal; signal.setitimer = lambda *_: None; from gradcli.cli import run; run({arguments!r})"
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 4
+    assert done.stderr.startswith("error[E404]")
+    finished = len(journal(folder / "out.csv"))
+    assert (report(folder)["complete"], report(folder)["blocks"]) == (False, finished)
+    assert finished > 0
 
 
 @pytest.mark.parametrize("threads", ["1", "2"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import time
@@ -81,6 +82,25 @@ def test_a_process_that_dies_is_told() -> None:
     with pytest.raises(GradcliError, match="ended: signal SIGKILL") as caught:
         list(in_processes(range(10), dies, 2))
     assert caught.value.exit_code == 4
+
+
+def test_a_process_that_has_died_while_nobody_waited_for_it_is_told() -> None:
+    """A pipe that nobody reads is no standard output that nobody reads."""
+
+    def tasks() -> Iterator[int]:
+        for n in range(10):
+            if n == 6:
+                for process in multiprocessing.active_children():
+                    process.kill()
+                    process.join()
+            yield n
+
+    with pytest.raises(GradcliError, match="ended: signal SIGKILL"):
+        list(in_processes(tasks(), fails_never, 2))
+
+
+def fails_never(n: int, empty: Any) -> int:
+    return n
 
 
 def endless(n: int, empty: Any) -> int:

@@ -1,0 +1,53 @@
+"""Values that all rows share: what the first runs tell of them. That they are of no use is wrong with the job, not with rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from ...diagnostics import GradcliError, Span
+from ...engine.declarations import declarations
+from ...engine.modules import named_variables
+from ...engine.row_runs import Answered, Failed
+from ...engine.run import Run
+from ...lang import program
+from ..evaluate import verify_used
+from ..evaluation import Options
+from .answers import Named, ask
+
+
+class FirstRuns:
+    """Asks the first runs of a job for their answers, and keeps an eye on what they make of the `shared` values."""
+
+    def __init__(self, node: program.Program, options: Options, shared: Mapping[str, Any]) -> None:
+        self.node, self.options = node, options
+        self._places = set(_places(node, shared))
+        self._used = options.ignore_extra
+        self._unused: GradcliError | None = None
+
+    def ask(self, run: Run, frame: list[Any]) -> Named:
+        """The values of every column."""
+        if not self._used:
+            try:
+                verify_used(self.node, run, named_variables(run, self.node, frame))
+                self._used = True
+            except GradcliError as error:
+                self._unused = error
+        return ask(self.node, self.options, run, frame)
+
+    def verify(self, found: Iterable[Answered | Failed]) -> None:
+        """Raises GradcliError where no run had a use for a shared value (E003), or where each of these rows fails for one
+        that doesn't fit (E005)."""
+        if self._unused is not None and not self._used:
+            raise self._unused
+        firsts = [answer.diagnostics[0] if type(answer) is Failed else None for answer in found]
+        if firsts and all(d is not None and d.code == "E005" and d.span in self._places for d in firsts):
+            raise GradcliError(*[d for d in firsts[:1] if d is not None])
+
+
+def _places(node: program.Program, shared: Mapping[str, Any], prefix: str = "") -> Iterator[Span]:
+    """Where the shared values are declared."""
+    yield from (d.span for d in declarations(node.body) if prefix + d.slot.name in shared)
+    for statement in node.body:
+        if isinstance(statement, program.Import):
+            yield from _places(statement.program, shared, f"{prefix}{statement.slot.name}.")
