@@ -30,6 +30,9 @@ class ParquetWriter:
         self._file = PartialFile(path, resume_at)
         self._schema: Any = None
         self._footer: Struct = {}  # without row groups
+        self._resumed_at = resume_at or 0
+        self._groups: list[bytes] = []  # written since then
+        self._rows = 0
 
     def append(self, columns: Sequence[Column]) -> int:
         flats = flattened(columns)
@@ -40,12 +43,14 @@ class ParquetWriter:
             self._file.write(MAGIC)
         groups = [packed(self._group(flats, others, rows))] if rows else []
         self._write_footer({**self._footer, **_with(groups, rows)})
+        self._groups += groups
+        self._rows += rows
         return self._file.position
 
     def finish(self) -> None:
         with open(self._file.path, "rb") as file:
-            footer, groups, rows = _footers(file, self._file.position)
-        self._write_footer({**footer, **_with(groups, rows)})
+            footer, groups, rows = _footers(file, self._resumed_at)
+        self._write_footer({**(self._footer or footer), **_with(groups + self._groups, rows + self._rows)})
         self._file.finish()
 
     def close(self) -> None:
