@@ -76,7 +76,10 @@ class Computer:
 
     def work(self, task: Range | BadPart, empty: Empty = np.empty) -> Outcome:
         """Reads and computes a block."""
-        block = read_range(self.plan, task)
+        return self.done(read_range(self.plan, task), empty)
+
+    def done(self, block: Block | Outcome, empty: Empty = np.empty) -> Outcome:
+        """The outcome of a block that was read, or that can't be."""
         return block if isinstance(block, Outcome) else self.compute(block, empty)
 
     def compute(self, block: Block, empty: Empty = np.empty) -> Outcome:

@@ -27,7 +27,7 @@ from .plan import Field, Plan, bound_columns, gives_columns, verify_names
 from .processes import can_fork, in_processes
 from .request import STDOUT, Request, output_format, verify_apart
 from .summary import Summary
-from .workers import dealt, in_threads
+from .workers import dealt, in_advance, in_threads
 
 BLOCK_NUMBERS = 2**23  # in the data of a block, at most, unless its rows are longer than that
 LEAST_ROWS = 2**10
@@ -195,7 +195,10 @@ class Job:
             with client_for(request.workers, request.scheduler, paths) as client:
                 yield from on_cluster(ranges, self.plan, client)
             return
-        if self._forks():
+        if self._forks() and len(self.devices) == 1:  # where reading needn't take turns with computing
+            computer = self._computer(request.options.device)
+            yield from map(computer.done, in_advance(ranges, partial(read_range, self.plan)))
+        elif self._forks():
             yield from in_processes(ranges, self._computer(request.options.device).work, len(self.devices))
         else:
             yield from in_threads(ranges, [partial(self._worker, device) for device in self.devices])

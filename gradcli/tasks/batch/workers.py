@@ -7,6 +7,7 @@ import queue
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...engine.devices import is_gpu, several
@@ -35,7 +36,20 @@ def in_threads(tasks: Iterable[Task], makers: Sequence[Callable[[], Callable[[Ta
     a task. A few are done in advance, so that memory stays bounded. What a task raises is raised here."""
     if len(makers) == 1:  # nobody to wait for, and interruptions come at once
         yield from map(makers[0](), tasks)
-        return
+    else:
+        yield from _dealt_out(tasks, makers, 2 * len(makers))
+
+
+def in_advance(tasks: Iterable[Task], do: Callable[[Task], Result]) -> Iterator[Result]:
+    """What `do` gives for the tasks, in their order: while one is looked at, a thread does the next."""
+    tasks = iter(tasks)
+    first = list(islice(tasks, 2))
+    yield from map(do, first) if len(first) < 2 else _dealt_out(chain(first, tasks), [lambda: do], 1)
+
+
+def _dealt_out(
+    tasks: Iterable[Task], makers: Sequence[Callable[[], Callable[[Task], Result]]], advance: int
+) -> Iterator[Result]:
     from concurrent.futures import Future  # here: where there is one thread, nobody pays for it
 
     todo: queue.SimpleQueue[tuple[Task, Future[Result]] | None] = queue.SimpleQueue()
@@ -47,7 +61,7 @@ def in_threads(tasks: Iterable[Task], makers: Sequence[Callable[[], Callable[[Ta
             future: Future[Result] = Future()
             waiting.append(future)
             todo.put((task, future))
-            if len(waiting) > 2 * len(makers):
+            if len(waiting) > advance:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
