@@ -37,9 +37,10 @@ gradient, `walks` remember which way most of one came, `zeros` why it is zero, `
 `elements` what depends on one element. Functions with a rule of their own are called by `own_functions`, and asked by
 `own_rules`. `symbolic` reads a run back as SymPy's expressions, and writes them as code. `values`, `boxes`, `lanes` and
 `backends` say what a value is, `devices` and `cuda` where it can be. Many rows run at once (`lanes`, `mapping`): operations
-take them `by_rows`, hot expressions as one (`fused_rows`) by `row_functions`, whose formulas `rewriting` makes shorter and
-`row_source` writes; parts of rows go by `slices`, very many rows in `blocks`; where they differ in what they do, `divergence`
-divides them and joins them again. `row_runs` runs a whole program for rows of data, and `connections` knows which of them have
+take them `by_rows`, hot expressions as one (`fused_rows`) by `row_functions`, sums of them (`row_sums`) by `sum_functions`;
+`rewriting` makes their formulas shorter, which `row_source` writes for NumPy and `native_source` for LLVM, where llvmlite is
+there and the bits are the same (`native`). Parts of rows go by `slices`, very many rows in `blocks`; where they differ in what
+they do, `divergence` divides them and joins them again. `row_runs` runs a whole program for rows of data, and `connections` knows which of them have
 a gradient.
 
 An evaluation goes `Source -> lang.parse -> lang.resolve -> engine -> tasks.evaluate -> Evaluation -> report -> stdout`,
