@@ -70,11 +70,12 @@ class Kernels:
     ) -> bool:
         """Computes the arrays `results` for `m` elements of `n` rows. Returns False where an operand lies in another way than
         kernels take it."""
-        numbers = [CPU.xp.array(v) if type(v) is float else v for v in operands]
-        found = [strided(v, n) for v in numbers]
+        # Numbers have no address of their own.
+        arrays = [v if type(v) is CPU.xp.ndarray else CPU.xp.array(v) for v in operands]
+        found = [strided(v, n) for v in arrays]
         if None in found:
             return False
-        by_row = tuple([v.shape[-1:] == (n,) for v in numbers])
+        by_row = tuple([v.shape[-1:] == (n,) for v in arrays])
         key = by_row, *variant
         if key not in self._made:
             self._made[key] = self._make(*key)

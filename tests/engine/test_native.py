@@ -91,6 +91,16 @@ def test_random_formulas(formula: Formula, n: int, m: int, apart: bool) -> None:
         _both(lambda: value_function(CPU, key, (True, True, False), (0, 1))((m, n), x, a[2:], 1.5), patch)
 
 
+@settings(max_examples=30, deadline=None)
+@given(formula=FORMULAS, n=st.integers(1, 37), m=st.integers(1, 4))
+def test_cotangents(formula: Formula, n: int, m: int) -> None:
+    x, b, key, whole = _rows(0, (m, n)), _rows(1, (n,)), _key(formula), (True, False, False)
+    g = np.ones((m, n))
+    with pytest.MonkeyPatch.context() as patch:
+        _both(lambda: pull_function(CPU, key, (*whole, True), (0, 1))((m, n), x, b, 1.5, g), patch)
+        _both(lambda: pull_function(CPU, key, (*whole, False), (0, 1))((m, n), x, b, np.float64(1.5), g[0, 0]), patch)
+
+
 def _summed(key: Key, operands: list[Any], indices: list[Any], shape: tuple[int, ...]) -> list[Any]:
     whole = tuple(np.shape(v) == shape for v in operands)
     function = sum_function(CPU, key, whole, tuple(range(len(indices))))

@@ -47,9 +47,7 @@ def in_advance(tasks: Iterable[Task], do: Callable[[Task], Result]) -> Iterator[
     yield from map(do, first) if len(first) < 2 else _dealt_out(chain(first, tasks), [lambda: do], 1)
 
 
-def _dealt_out(
-    tasks: Iterable[Task], makers: Sequence[Callable[[], Callable[[Task], Result]]], advance: int
-) -> Iterator[Result]:
+def _dealt_out(tasks: Iterable[Task], makers: Sequence[Callable[[], Callable[[Task], Result]]], advance: int) -> Iterator[Result]:
     from concurrent.futures import Future  # here: where there is one thread, nobody pays for it
 
     todo: queue.SimpleQueue[tuple[Task, Future[Result]] | None] = queue.SimpleQueue()
