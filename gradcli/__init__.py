@@ -40,8 +40,8 @@ gradient, `walks` remember which way most of one came, `zeros` why it is zero, `
 take them `by_rows`, hot expressions as one (`fused_rows`) by `row_functions`, sums of them (`row_sums`) by `sum_functions`;
 `rewriting` makes their formulas shorter, which `row_source` writes for NumPy and `native_source` for LLVM, where llvmlite is
 there and the bits are the same (`native`). Parts of rows go by `slices`, very many rows in `blocks`; where they differ in what
-they do, `divergence` divides them and joins them again. `row_runs` runs a whole program for rows of data, and `connections` knows which of them have
-a gradient.
+they do, `divergence` divides them and joins them again. `row_runs` runs a whole program for rows of data, and `connections`
+knows which of them have a gradient.
 
 An evaluation goes `Source -> lang.parse -> lang.resolve -> engine -> tasks.evaluate -> Evaluation -> report -> stdout`,
 and `gradcli eval --show ast|program|trace` prints what lies between. A batch goes `rows.sources -> ranges -> tasks.batch.block ->
