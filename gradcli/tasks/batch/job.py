@@ -71,6 +71,7 @@ class Job:
         # A scheduler's workers have devices of their own, which needn't be here.
         self.devices = [] if request.scheduler else dealt(request.options.device, request.threads)
         self.summary = self._summary()
+        self._computer: Computer | None = None
         self._shares: deque[float | None] = deque()  # of blocks under way: how much of the data ends with them
         self.told: list[Diagnostic] = []  # of the first rows without an answer, where no file takes them
 
@@ -90,7 +91,7 @@ class Job:
                     self.summary.seconds = time.monotonic() - began
                     progress(self.summary, self._total(self._shares.popleft()))
                 if not self.plan.fields:
-                    self._learn(self._computer("cpu").expected(), 1)
+                    self._learn(self._here().expected(), 1)
             output.finish(self.plan)
             self.summary.complete = True
         except BrokenPipeError:
@@ -174,7 +175,7 @@ class Job:
         """The same ranges, of which enough have been looked at to know what a row gives. That is the same on every device,
         and whoever gives the work away may have no GPU."""
         seen: list[Range | BadPart] = []
-        computer = self._computer("cpu")
+        computer = self._here()
         for range in ranges:
             seen.append(range)
             block = read_range(self.plan, range)
@@ -196,18 +197,23 @@ class Job:
                 yield from on_cluster(ranges, self.plan, client)
             return
         if self._forks() and len(self.devices) == 1:  # where reading needn't take turns with computing
-            computer = self._computer(request.options.device)
-            yield from map(computer.done, in_advance(ranges, partial(read_range, self.plan)))
+            yield from map(self._here().done, in_advance(ranges, partial(read_range, self.plan)))
         elif self._forks():
-            yield from in_processes(ranges, self._computer(request.options.device).work, len(self.devices))
+            yield from in_processes(ranges, self._here().work, len(self.devices))
         else:
             yield from in_threads(ranges, [partial(self._worker, device) for device in self.devices])
 
     def _worker(self, device: str) -> Callable[[Range | BadPart], Outcome]:
-        return self._computer(device).work
+        return Computer(self._on(device), self.node).work
 
-    def _computer(self, device: str) -> Computer:
-        return Computer(self._on(device), self.node)
+    def _here(self) -> Computer:
+        """Who computes on this process's core, or on those of its forks: by the plan as far as it is known, with one compiled
+        program."""
+        plan = self._on("cpu")
+        if self._computer is None:
+            self._computer = Computer(plan, self.node)
+        self._computer.plan = plan
+        return self._computer
 
     def _on(self, device: str) -> Plan:
         return replace(self.plan, options=self.plan.options.with_changes(device=device))
