@@ -24,7 +24,7 @@ from .fusion import condition_on_rows, fuse, fuse_list, plan, plan_list
 from .keeping import KeepingTrace
 from .lanes import Lanes, narrow
 from .overwriting import MAKES_NEW, WRITES_OVER
-from .row_sums import SUM, sums_on_rows
+from .row_sums import MEAN, SUM, sums_on_rows
 from .scalar_closures import Operand
 from .scalars import FAST
 from .tape import Site, primal
@@ -129,7 +129,7 @@ def _apply(c: Compiler, node: program.Apply) -> Closure:
             c.fusing = False
             return fuse(found, cold, apply)
     cold = _operation(c, node)
-    return sums_on_rows(c, node, cold) if node.op is SUM and not c.fusing else cold
+    return sums_on_rows(c, node, cold) if node.op in (SUM, MEAN) and not c.fusing else cold
 
 
 def _call(c: Compiler, node: program.Call) -> Closure:

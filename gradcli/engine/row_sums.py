@@ -1,4 +1,4 @@
-"""Sums of expressions over each row's elements as one operation: `sum(100 * (x[1:] - x[:-1]**2)**2)` of many rows.
+"""Sums and means of expressions over each row's elements as one operation: `sum(100 * (x[1:] - x[:-1]**2)**2)` of many rows.
 
 As operations one by one, each part of `x`, each term and each partial would be an array of all rows. As one, the terms are
 added up as they come, and so is the gradient by `x`, which is then there before it is asked for.
@@ -6,6 +6,7 @@ added up as they come, and so is the gradient by `x`, which is then there before
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -14,6 +15,7 @@ from ..lang import program
 from ..ops import OPS
 from ..ops.formula import Formula
 from ..ops.op import Op
+from ..ops.rules import ratio
 from .apply import record
 from .backends import broadcast_shapes, shape_of
 from .boxes import UNBOXED, level_of, primal
@@ -29,15 +31,15 @@ from .sum_functions import sum_function
 from .tape import WithPartials
 from .values import read
 
-SUM = OPS["sum"]
+SUM, MEAN = OPS["sum"], OPS["mean"]
 
 Index = tuple[Any, ...] | None  # what of a name an expression reads: a part by ints and slices, or all of it
 Parts = Sequence[tuple[int, Index]]  # of names, by number
 
 
 def sums_on_rows(c: Compiler, node: program.Apply, cold: Closure) -> Closure:
-    """The closure of `sum(expression)`: for rows one operation where all that the expression reads are names, parts of them by
-    ints and slices that are written, and numbers; else `cold`."""
+    """The closure of `sum(expression)` or `mean(expression)`: for rows one operation where all that the expression reads are
+    names, parts of them by ints and slices that are written, and numbers; else `cold`."""
     operand = node.operands[0]
     if node.options or operand is None or c.slow:
         return cold
@@ -65,11 +67,11 @@ def sums_on_rows(c: Compiler, node: program.Apply, cold: Closure) -> Closure:
 class _RowSum(FusedRows):
     """The operation of a sum's plan."""
 
-    __slots__ = ("_bases", "_order", "_parts")
+    __slots__ = ("_bases", "_is_mean", "_order", "_parts")
 
     def __init__(self, plan: Plan, bases: list[Leaf], node: program.Apply) -> None:
         super().__init__(plan)
-        self._bases = bases
+        self._bases, self._is_mean = bases, node.op is MEAN
         self._parts: Parts = [leaf.value if leaf.kind == "closure" else (_place(bases, leaf), None) for leaf in plan.leaves]
         # As a sweep comes to them: first what the terms read as it is, then the parts, the last of them first.
         self._order = sorted(range(len(self._parts)), key=lambda k: (self._parts[k][1] is not None, -k))
@@ -100,7 +102,9 @@ class _RowSum(FusedRows):
         backend = run.backend
         inner = [with_rows(term, group) for term in terms]
         by = [k for k in self._order if self._parts[k][0] in active]
-        function = sum_function(backend, self._key, tuple([shape_of(v) == whole for v in inner]), tuple(by))
+        terms_of_one = math.prod(shape) if self._is_mean else 1
+        wholes = tuple([shape_of(v) == whole for v in inner])
+        function = sum_function(backend, self._key, wholes, tuple(by), terms_of_one)
         if function is None:
             return MISS
         if needed := sum([primals[k].array.size for k in active]):
@@ -118,7 +122,7 @@ class _RowSum(FusedRows):
         return record(trace, site, values, primals, {}, y, active, kept)
 
     def _op(self, formula: Formula) -> Op:
-        return _sum_op(formula, self._parts)
+        return _sum_op(formula, self._parts, self._is_mean)
 
 
 def _place(bases: list[Leaf], leaf: Leaf) -> int:
@@ -143,8 +147,8 @@ def _part(value: Any, index: Index) -> Any:
 # ---- its rule, where partials that came with the value don't do ---------------------------------------------------------
 
 
-def _sum_op(formula: Formula, parts: Parts) -> Op:
-    """The sum of a formula of parts of its operands."""
+def _sum_op(formula: Formula, parts: Parts, is_mean: bool) -> Op:
+    """The sum of a formula of parts of its operands, or the mean."""
     partials: list[Formula] = []
 
     def partial(k: int) -> Formula:
@@ -160,6 +164,7 @@ def _sum_op(formula: Formula, parts: Parts) -> Op:
 
     def vjp(m: Any, g: Any, y: Any, k: int, *xs: Any) -> Any:
         given, shape = terms(m, xs)
+        g = g * ratio(1.0, math.prod(shape)) if is_mean else g
         g, total = m.broadcast_to(g, shape=shape), m.broadcast_to(0.0, shape=xs[k].shape)
         for j, (base, index) in enumerate(parts):
             if base == k and partial(j) is not ZERO:
@@ -174,12 +179,12 @@ def _sum_op(formula: Formula, parts: Parts) -> Op:
             if t[base] is not None and partial(j) is not ZERO:
                 tangent = t[base] if index is None else m.getitem(t[base], index=index)
                 total = total + m.strict_mul(tangent, _value(m, partial(j), given))
-        return m.sum(m.broadcast_to(total, shape=shape))
+        return (m.mean if is_mean else m.sum)(m.broadcast_to(total, shape=shape))
 
     return Op(
-        "sum of an expression",
+        f"{'mean' if is_mean else 'sum'} of an expression",
         "*xs",
-        "The sum of an expression as one operation.",
+        "The sum or mean of an expression as one operation.",
         category="arithmetic",
         internal=True,
         engine=True,

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from ..ops.formula import Formula
 from .backends import CPU, Backend, sum_to
-from .compound import differentiate
+from .compound import differentiate, scaled
 from .formulas import per_op
 from .native import Kernels, strided
 from .native_source import Strided, summed
@@ -24,13 +24,17 @@ SumFunction: TypeAlias = Callable[[tuple[int, ...], Sequence[Any], Sequence[Plac
 
 
 @per_op
-def sum_function(backend: Backend, key: Key, whole: tuple[bool, ...], by: tuple[int, ...]) -> SumFunction | None:
+def sum_function(
+    backend: Backend, key: Key, whole: tuple[bool, ...], by: tuple[int, ...], divisor: int = 1
+) -> SumFunction | None:
     """The function `(shape, operands, places, totals) -> sums` of a formula's terms, of which there are `shape` with the rows
     last. The partials by the operands `by` are added up in their `places`, one after the other, in the `totals`: arrays that
-    are written over. Products are plain ones, right where they are finite. None for a formula that reads no array of the terms'
-    shape."""
+    are written over; all are divided by `divisor`, for a mean. Products are plain ones, right where they are finite. None for a
+    formula that reads no array of the terms' shape."""
     formula = formula_of(key)
     partials = differentiate(formula, len(whole))
+    if divisor > 1:
+        partials = [scaled("mul", Formula("number", 1.0 / divisor), partial) for partial in partials]
     formulas = Rewriting().all([formula, *[partials[k] for k in by]])
     if not _is_large(formulas[0], whole):
         return None
@@ -40,7 +44,7 @@ def sum_function(backend: Backend, key: Key, whole: tuple[bool, ...], by: tuple[
     def function(shape: tuple[int, ...], operands: Sequence[Any], places: Sequence[Place], totals: Sequence[Any]) -> Any:
         sums = backend.empty(shape[-1:])
         if backend is CPU and kernels.are_hot(math.prod(shape)) and _natively(kernels, shape, sums, operands, places, totals):
-            return sums
+            return sums if divisor == 1 else backend.xp.divide(sums, divisor, out=sums)
         own = tuple(range(len(shape) - 1))
         for total, place in places:
             if place.shape != totals[total].shape:
@@ -57,7 +61,7 @@ def sum_function(backend: Backend, key: Key, whole: tuple[bool, ...], by: tuple[
                 else:
                     part[...] = share
                 begun.add(total)
-        return sums
+        return sums if divisor == 1 else backend.xp.divide(sums, divisor, out=sums)
 
     return function
 

@@ -112,6 +112,8 @@ PROGRAMS = {
                    "  return [g, h, t.gradient(y, x)]\n}\noutput vmap(f)(X)",
     "sums of parts": "fn f(x) = sum(x[2:] * x[1:-1] * x[:-2] + x[0]) + sum(x[::-1] / (x[1] + 9)) + sum(x[1:] - x[-1:0:-1]**2)\n"
                      "output vmap(value_and_grad(f))(X), vmap(hessian(f))(X)",
+    "means": "fn f(x) = mean((x[1:] * 3 - x[0] * x[:-1])**2) * mean(x - x[1]) + mean(exp(x) * x)\n"
+             "output vmap(value_and_grad(f))(X), vmap(hessian(f))(X)",
     "sums on some rows": "fn f(x) {\n  s = sum(x * x[0])\n  if x[1] > 0 { s = s + sum(s * x[1:] + x[:-1]) * sum(x[1:]**2) }\n"
                          "  return s\n}\n"
                          "output vmap(value_and_grad(f))(X)",
