@@ -28,7 +28,7 @@ ENDINGS = {
     ".npy": "npy",
     ".npz": "npz",
 }
-_PACKED = (".gz", ".zst")  # endings that say how text is compressed; the bytes themselves say it too
+PACKED = (".gz", ".zst")  # endings that say how text is compressed; the bytes themselves say it too
 _TEXT = ("csv", "tsv", "jsonl")
 _STREAMED = (*_TEXT, "arrow", "npy")  # what standard input can have
 
@@ -141,7 +141,7 @@ def open_source(data: str, format: str | None = None) -> Source:
     formats = {format_of(path) for path in paths} if format is None else {format}
     if None in formats:
         odd = next(path for path in paths if format_of(path) is None)
-        hint = f"say --rows-format, or use one of the endings {' '.join(ENDINGS)}; text also with {' '.join(_PACKED)}"
+        hint = f"say --rows-format, or use one of the endings {' '.join(ENDINGS)}; text also with {' '.join(PACKED)}"
         raise GradcliError(Diagnostic("E002", f"{odd}: don't know how to read this file", help=hint))
     if len(formats) > 1:
         said = ", ".join(sorted(str(name) for name in formats))
@@ -153,7 +153,7 @@ def open_source(data: str, format: str | None = None) -> Source:
 def format_of(path: str) -> str | None:
     """The format that a file's ending says, None where it says none."""
     stem, ending = os.path.splitext(path.lower())
-    if ending in _PACKED:
+    if ending in PACKED:
         inner = ENDINGS.get(os.path.splitext(stem)[1])
         return inner if inner in _TEXT else None
     return ENDINGS.get(ending)

@@ -50,6 +50,15 @@ def parse_program(source: Source, given: Iterable[str] = (), texts: Mapping[str,
     return resolve(parse(source), source, Importer(path, texts=texts).load, frozenset(given))
 
 
+def with_inputs(program: Program, given: Iterable[str], columns: Iterable[str]) -> Program:
+    """The program for data with these columns: in an expression file, those that are called like a constant, as `e`, are what
+    is meant by it. `given` are the names set besides."""
+    from ..lang.expressions import CONSTANTS
+
+    constants = CONSTANTS.keys() & set(columns)
+    return parse_program(program.source, {*given, *constants}) if program.is_expression and constants else program
+
+
 def list_stage(source: Source, stage: Literal["ast", "program"]) -> str:
     """The syntax tree or the resolved program as an indented listing. Raises GradcliError."""
     from ..lang.dump import dump

@@ -257,6 +257,7 @@ def test_a_reduction_whose_ints_overflow(gradcli: Run, tmp_path: Path, options: 
         ("--rows e.csv -o o.csv", "E004: the data has no column `x`", "`--map COLUMN=x` takes one of another name"),
         ("--rows nowhere.csv -o o.csv", "E002: nowhere.csv: cannot read it: no such file or folder", ""),
         ("--rows no*.csv -o o.csv", "E002: no*.csv: no file matches", "files that begin with"),
+        ("--rows d.csv -o o.csv.gz --out-format csv", "E001: `o.csv.gz`: outputs aren't compressed", "csv | gzip"),
         ("--rows - -o o.csv", "E001: of which format are the rows from standard input?", "--rows-format"),
         ("--rows d.csv -o o.csv --report no/r.json", "E006: cannot write `no/r.json`: No such file", "make it first"),
         ("--rows d.csv -o o.csv --report .", "E006: cannot write `.`: it is a folder", ""),
@@ -326,6 +327,17 @@ def test_a_program_that_only_picks_rows(gradcli: Run, tmp_path: Path) -> None:
         assert [entry["row"] for entry in lines(tmp_path / "o.csv.rejects.jsonl")] == [1]
     done = gradcli("batch -e 'const x; expect x < 50' --rows d.csv -o p.arrow")
     assert (done.code, done.err.splitlines()[0]) == (2, "error[E001]: the program has no output, so there is nothing to write")
+
+
+@pytest.mark.parametrize(
+    ("formula", "options", "expected"), [("x * e", "", [1.5, 2.0]), ("x * pi", "--map x=pi,y=x", [6.0, 7.0])]
+)
+def test_a_column_may_be_called_like_a_constant(
+    gradcli: Run, tmp_path: Path, formula: str, options: str, expected: list[float]
+) -> None:
+    (tmp_path / "d.csv").write_text("x,e,y\n3,0.5,2\n1,2,7\n")
+    assert gradcli(f"batch -e '{formula}' --rows d.csv -o o.jsonl --no-grad {options}").code == 0
+    assert [row["result"] for row in lines(tmp_path / "o.jsonl")] == expected
 
 
 def test_a_column_that_is_kept_twice_is_kept_once(gradcli: Run, tmp_path: Path) -> None:

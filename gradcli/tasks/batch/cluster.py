@@ -150,7 +150,7 @@ def _compute(plan: Plan, task: Range | BadPart) -> Outcome:
     """What a worker does."""
     if getattr(_own, "plan", None) is not plan:
         options = plan.options.with_changes(device=_own_device(plan.options.device))
-        node = parse_program(plan.source, plan.shared, plan.imports)
+        node = parse_program(plan.source, {*plan.shared, *plan.columns}, plan.imports)
         _own.plan, _own.computer = plan, Computer(replace(plan, options=options), node)
     computer: Computer = _own.computer
     return computer.work(task)

@@ -20,6 +20,7 @@ from ...lang.imports import imported_texts
 from ...rows.blocks import BadPart, Range
 from ...rows.sources import STDIN, Source, open_source
 from ..evaluate import verify_inputs
+from ..programs import with_inputs
 from .block import Computer, Outcome, read_range
 from .journal import fingerprint
 from .output import Output, unwritable
@@ -48,9 +49,11 @@ class Job:
     """One job. `run` does it; `summary` is what came of it so far, whatever ends it."""
 
     def __init__(self, node: program.Program, request: Request) -> None:
-        self.node, self.request = node, request
+        self.request = request
         self.format = output_format(request)
         self.source = open_source(request.data, request.rows_format)
+        named = {request.renamed.get(name, name) for name in self.source.names}
+        self.node = node = with_inputs(node, request.shared, named)
         verify_apart(request, self.source.paths, node.source.name)
         verify_inputs(node, request.shared, request.options.ignore_extra)
         columns = bound_columns(node, self.source.names, request.shared, request.renamed)

@@ -9,7 +9,7 @@ from fnmatch import fnmatch
 from typing import Any
 
 from ...diagnostics import Diagnostic, GradcliError
-from ...rows.sources import ENDINGS, STDIN, format_of
+from ...rows.sources import ENDINGS, PACKED, STDIN, format_of
 from ..evaluation import Options
 
 STDOUT = "-"
@@ -45,7 +45,10 @@ class Request:
 
 
 def output_format(request: Request) -> str:
-    """The format of the output. Raises GradcliError (E001) where nothing tells."""
+    """The format of the output. Raises GradcliError (E001) where nothing tells, and for a name that promises compression."""
+    if request.out.lower().endswith(PACKED) and request.out != STDOUT:
+        help = "name it without that ending, or pack what `-o -` writes: `… -o - --out-format csv | gzip`"
+        raise GradcliError(Diagnostic("E001", f"`{request.out}`: outputs aren't compressed", help=help))
     if request.out_format is not None:
         return request.out_format
     format = None if request.out == STDOUT else format_of(request.out)
