@@ -25,7 +25,8 @@ The engine, from a program to its gradients: `evaluator` compiles it and runs it
 `expressions`, `calls`, `modules`, `indexing`, `declarations`, `tapes` and `outcomes`; `paths` knows what an instance of a
 module will be called. Every operation goes through `apply`; what `scalar_closures` and `fusion` write for hot scalar code
 means the same, with `compound` operations; `inlining` knows the functions that names stand for, and `readings` reads calls of
-these, and of their derivatives (`read_derivatives`), as formulas, each path through their `branches` by itself. `tape` is the
+these, and of their derivatives (`read_derivatives`), as formulas, turn by turn in loops (`read_loops`), each path through their
+`branches` by itself. `tape` is the
 trace, `windows` the views of it that tapes are, `reverse` the sweep back over it, `forward` what carries tangents along,
 `rules` and `formulas` the readings of the table's derivatives that both use. `derivatives`, `jacobians` and `batches` answer
 what is asked of values, `transforms` what is asked of functions, at the `levels` that they open. A Jacobian takes few sweeps
