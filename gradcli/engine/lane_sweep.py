@@ -13,10 +13,11 @@ from .boxes import primal
 from .compound import EXPRESSION
 from .formulas import array_pull, is_bounded
 from .lanes import Group, Lanes, at, common, deepest, lifted, spread, with_rows, zeros
+from .on_arrays import is_plain
 from .row_functions import pulled
 from .rules import Value
 from .seeded_sweep import SeededSweep
-from .slices import add_part, is_plain
+from .slices import add_part
 from .tape import Site, WithPartials
 
 ADD, SPREAD_ROWS = OPS["add"], OPS["spread_rows"]

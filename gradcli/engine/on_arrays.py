@@ -1,4 +1,5 @@
-"""What `apply` does for most operations on arrays, at once: elementwise ones on float64 arrays of one shape, and numbers.
+"""What `apply` does for most operations on arrays, at once: elementwise ones on float64 arrays of one shape, and numbers; and
+parts of such arrays by ints and slices.
 
 There nothing has to be verified or converted, and the rules read plain arrays; everything else goes the long way.
 """
@@ -24,7 +25,6 @@ def on_alike_arrays(run: Run, site: Site, operands: tuple[Any, ...], over: bool)
     trace, op = run.trace, site.op
     if run.level or type(trace) is not Trace or run.backend is not CPU or op.integers == "bool" or not op.differentiable:
         return None
-    array = CPU.xp.ndarray
     shape: Any = None
     values, primals, active = [], [], []
     for k, value in enumerate(operands):
@@ -34,8 +34,8 @@ def on_alike_arrays(run: Run, site: Site, operands: tuple[Any, ...], over: bool)
         if type(value) is tuple:
             p = value[0]
             active.append(k)
-        if type(p) is array:
-            if p.dtype.char != "d":
+        if hasattr(p, "strides"):
+            if type(p) is not CPU.xp.ndarray or p.dtype.char != "d":  # NumPy is there already
                 return None
             if p.shape != shape:
                 if shape is not None or p.size >= LARGE:
@@ -52,9 +52,38 @@ def on_alike_arrays(run: Run, site: Site, operands: tuple[Any, ...], over: bool)
         y = array_function(CPU, op)(*primals) if out is None else array_function(CPU, op)(*primals, out=out)
     except OpError:  # of a function that another package registered
         return None
-    if type(y) is not array or y.shape != shape or y.dtype.char != "d":
+    if type(y) is not CPU.xp.ndarray or y.shape != shape or y.dtype.char != "d":
         return None
     return y if not active or trace.segment is None else _recorded(trace, site, values, primals, y, tuple(active))
+
+
+def part_of_array(run: Run, site: Site, x: Any, index: tuple[Any, ...]) -> Any:
+    """`x[index]` of an array, traced or not, where there are no rows; None for any other value, for an element, and for what
+    `apply` has to look at."""
+    trace = run.trace
+    array = x[0] if type(x) is tuple else x
+    if run.level or type(trace) is not Trace or run.backend is not CPU:
+        return None
+    if not hasattr(array, "strides") or type(array) is not CPU.xp.ndarray or array.dtype.char != "d":
+        return None
+    if len(index) > array.ndim or not is_plain(index):
+        return None
+    try:
+        y = array[index]
+    except IndexError:
+        return None  # which `apply` reports
+    if type(y) is not type(array):
+        return None
+    y = y.copy()  # never a view: it would keep the whole array alive, and show what is written to it in place
+    if array is x or trace.segment is None:
+        return y
+    kept = Blank(array.shape, array.dtype)
+    return trace.record(site.on((0,)), [x], (kept,), {"index": index}, Blank(y.shape, y.dtype), y)
+
+
+def is_plain(index: tuple[Any, ...]) -> bool:
+    """Whether an index is of ints and slices alone: it names no element twice, and every row has the same."""
+    return all([type(i) is slice or type(i) is int for i in index])  # noqa: C419
 
 
 def _recorded(trace: Trace, site: Site, values: list[Any], primals: list[Any], y: Any, active: tuple[int, ...]) -> Any:
