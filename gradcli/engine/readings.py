@@ -302,6 +302,8 @@ class _Home(_Scope):
         if slot.index not in self.known:
             return None
         value, home = self.known[slot.index]
+        if isinstance(value, program.Constant):
+            return None
         scope = self if home is None else _Home(self.reader, home)
         return scope.function(value) if isinstance(value, program.Apply) else scope.literal(value)
 
@@ -322,6 +324,8 @@ class _Frame(_Home):
 
     def read(self, slot: program.Slot) -> Formula:
         if slot.index not in self.values:
+            if slot.index in self.known and isinstance(held := self.known[slot.index].value, program.Constant):
+                return Formula("number", held.value)
             self.values[slot.index] = self.reader.operand(program.Read(slot, span=self.span))
         return self.values[slot.index]
 
