@@ -23,10 +23,12 @@ frozen      records that are cheap to define, for the trees; collector.py pauses
 
 The engine, from a program to its gradients: `evaluator` compiles it and runs it, with a case for each node in `statements`,
 `expressions`, `calls`, `modules`, `indexing`, `declarations`, `tapes` and `outcomes`; `paths` knows what an instance of a
-module will be called. Every operation goes through `apply`; what `scalar_closures` and `fusion` write for hot scalar code
-means the same, with `compound` operations; `inlining` knows the functions that names stand for, and `readings` reads calls of
-these, and of their derivatives (`read_derivatives`), as formulas, each path through their `branches` by itself. `tape` is the
-trace, `windows` the views of it that tapes are, `reverse` the sweep back over it, `forward` what carries tangents along,
+module will be called. Every operation goes through `apply`, plain ones `on_arrays` more quickly; what `scalar_closures` and
+`fusion` write for hot scalar code means the same, with `compound` operations; `inlining` knows the functions that names stand
+for, and `readings` reads calls of these, and of their derivatives (`read_derivatives`), as formulas, turn by turn in loops
+(`read_loops`; where ints say how many turns, for these `known_ints`), each path through their `branches` by itself. `tape` is
+the trace, `windows` the views of it that tapes are, `reverse` the sweep back over it (from several seeds the `seeded_sweep`),
+`forward` what carries tangents along,
 `rules` and `formulas` the readings of the table's derivatives that both use. `derivatives`, `jacobians` and `batches` answer
 what is asked of values, `transforms` what is asked of functions, at the `levels` that they open. A Jacobian takes few sweeps
 (`compressed`): `sparsity` finds, as `patterns`, which elements depend on which and how far the elements of products `reach`,

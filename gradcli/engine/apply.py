@@ -21,6 +21,7 @@ from .formulas import array_function, rule_reads, scalar_function
 from .integers import INTEGERS, is_integer, on_int_arrays, on_ints, verify_integers
 from .keeping import KeepingTrace
 from .lanes import Lanes, narrow, with_rows
+from .on_arrays import LARGE, on_alike_arrays
 from .overwriting import spare
 from .run import Run
 from .tape import Site, Trace, blank
@@ -28,7 +29,6 @@ from .values import List, Variable, deeper, describe, read, show_shape
 
 _SCALARS = frozenset((float, int, bool))
 _STACKED = frozenset((tuple, Dual, Lanes))  # what only `stack` makes an array of
-LARGE = 2**21  # elements: smaller arrays are made without asking whether there is room
 _NO_OPTIONS: Mapping[str, Any] = {}
 STACK, PART, WHERE, FLOAT32 = OPS["stack"], OPS["part"], OPS["where"], OPS["float32"]
 
@@ -40,6 +40,8 @@ def apply(run: Run, site: Site, operands: tuple[Any, ...], options: Mapping[str,
     Raises GradcliError at the site for operands that don't fit and results that can't.
     """
     op = site.op
+    if op.elementwise and (y := on_alike_arrays(run, site, operands, over)) is not None:
+        return y
     values = [_operand(run, site, v) for v in operands]
     if run.level and (level := max(map(level_of, values), default=UNBOXED)) != UNBOXED:
         return _apply_at(run, site, values, options, level)
@@ -102,7 +104,7 @@ def record(
     if trace.keeps_all and not (op.differentiable and is_inexact(y)):
         saved = primals if keeps else list(map(blank, primals))
         return trace.record(site, inputs, tuple(saved), options, y if keeps else blank(y), y)
-    reads = site.reads if site.reads is not None else _reads(site, len(primals))
+    reads = site.reads if site.reads is not None else reads_of(site, len(primals))
     saved = primals if keeps else [p if k in reads else blank(p) for k, p in enumerate(primals)]
     kept = y if keeps or "result" in reads else known or blank(y)
     if site.narrow:
@@ -112,7 +114,7 @@ def record(
     return trace.record(site, inputs, tuple(saved), options, kept, y)
 
 
-def _reads(site: Site, n: int) -> frozenset[int | str]:
+def reads_of(site: Site, n: int) -> frozenset[int | str]:
     """Which operands' values the rule at the site reads, by index, and "result" if it reads the result's."""
     op = site.op
     if op.elementwise:
@@ -136,7 +138,7 @@ def _record_parts(
     active: tuple[int, ...],
 ) -> Any:
     """An op with several results: one record whose value is their list, and a record for each part of it."""
-    reads = _reads(site.on(active), len(primals))
+    reads = reads_of(site.on(active), len(primals))
     keeps = trace.room > 0
     saved = tuple(primals if keeps else [p if k in reads else blank(p) for k, p in enumerate(primals)])
     inputs = [values[k] for k in active]

@@ -12,7 +12,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 from ..diagnostics import Diagnostic, GradcliError
@@ -34,7 +34,7 @@ class Backend:
         self.name, self._module, self._special, self.chunk = name, module, special, chunk
         self._functions: dict[Op, Callable[..., Any]] = {}
 
-    @property
+    @cached_property
     def xp(self) -> Any:
         """The array module, imported at first use."""
         return _module(self._module)

@@ -125,7 +125,7 @@ class _Question:
                 text = f"a Jacobian of {self.height * self.width} entries"
                 self.run.verify_allocation(32 * self.height * self.width, text, span)
             return self._whole(mode == "reverse" or (mode == "auto" and self.height <= self.width), sparse)
-        results = self.sweeps.all(found.back and mode != "forward", found.colour, found.sweeps)
+        results = self.sweeps.all(found.back and mode != "forward", found.colour, found.sweeps, found.seeds)
         parts = zip(
             self.sources,
             results if len(results) == len(self.sources) else results * len(self.sources),
@@ -159,7 +159,7 @@ class _Question:
         n, xp = self.height * count(inner), self.run.backend.xp
         places, positions = xp.asarray(entries.places), xp.asarray(entries.positions)
         if self.site is None:
-            values = part.reshape(-1)[places]
+            values = part.reshape(-1).take(places)
             if sparse:
                 return self._entries(entries, values, inner)
             block = xp.zeros(n, part.dtype)

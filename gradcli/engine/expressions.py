@@ -22,6 +22,7 @@ from .equality import compares_whole, same
 from .formulas import scalar_function
 from .fusion import condition_on_rows, fuse, fuse_list, plan, plan_list
 from .keeping import KeepingTrace
+from .known_ints import by_ints, counts_turns
 from .lanes import Lanes, narrow
 from .overwriting import MAKES_NEW, WRITES_OVER
 from .row_sums import MEAN, SUM, sums_on_rows
@@ -142,6 +143,8 @@ def _call(c: Compiler, node: program.Call) -> Closure:
     several = plan_list(c, node)
     if several is not None:
         return fuse_list(several, cold, apply)
+    if counts_turns(c, node):
+        return by_ints(node, c.functions, cold)
     return by_path(node, c.functions, cold) if has_branches(c, node) else cold
 
 

@@ -11,6 +11,7 @@ from . import scalars
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 _INFIX_THAT_RAISES = {**_INFIX, "div": "/", "floordiv": "//", "mod": "%"}
 STRICT = frozenset(("strict_mul",))
+DEEP = 40  # parentheses in each other, of which Python reads 200
 REFUSED = "except (ValueError, OverflowError, ZeroDivisionError)"  # what Python refuses, and IEEE has a value for
 
 
@@ -31,6 +32,7 @@ class FormulaSource:
         self.names: dict[str, Any] = {"inf": float("inf"), "nan": float("nan")}
         self._before = 0  # lines of what this is inside of
         self._text: dict[int, str] = {}
+        self._depth: dict[int, int] = {}  # of the parentheses in it
         self._nodes: dict[tuple[Any, ...], Formula] = {}  # one for each that is written in the same way
 
     def inside(self) -> FormulaSource:
@@ -38,11 +40,11 @@ class FormulaSource:
         inner = FormulaSource(self.arrays)
         inner.fast, inner.strict, inner.infix, inner.names = self.fast, self.strict, self.infix, self.names
         inner._before = self._before + len(self.lines)
-        inner._text, inner._nodes = self._text.copy(), self._nodes.copy()
+        inner._text, inner._depth, inner._nodes = self._text.copy(), self._depth.copy(), self._nodes.copy()
         return inner
 
     def value(self, formula: Formula) -> str:
-        """The expression that computes `formula`; nodes used more than once get a local name."""
+        """The expression that computes `formula`; nodes used more than once get a local name, and where they nest deep."""
         return self.values([formula])[0]
 
     def values(self, formulas: list[Formula]) -> list[str]:
@@ -59,11 +61,12 @@ class FormulaSource:
             if id(node) in self._text:
                 continue
             text = self._node(node)
-            if node.arguments and uses.get(id(node), 0) > 1:
+            depth = 1 + max([self._depth[id(a)] for a in node.arguments], default=-1)
+            if node.arguments and (uses.get(id(node), 0) > 1 or depth > DEEP):
                 name = f"t{self._before + len(self.lines)}"
                 self.lines.append(f"{name} = {text}")
-                text = name
-            self._text[id(node)] = text
+                text, depth = name, 0
+            self._text[id(node)], self._depth[id(node)] = text, depth
         return [self._text[id(formula)] for formula in formulas]
 
     def _interned(self, formula: Formula) -> Formula:

@@ -275,9 +275,7 @@ class _Writer:
         n = len(self.operands)
         for position, k in enumerate(duals):
             source.lines.append(f"x{n + position} = {self.operands[k].number}")
-        value = source.value(formula)
-        source.lines.append(f"y = {value}")
-        tangent = source.value(tangent_formula(formula, n, duals))
+        value, tangent = source.values([formula, tangent_formula(formula, n, duals)])
         self.names.update(source.found(fast_by_name))
         first, *others = [self.operands[k].origin for k in duals]
         return [
@@ -285,7 +283,7 @@ class _Writer:
             "if level <= frame[0].paused: return MISS",
             *[f"if {other}.level != level: return MISS" for other in others],
             "try:",
-            *[f"    {line}" for line in (*self.inactive, *source.lines, f"t = {tangent}")],
+            *[f"    {line}" for line in (*self.inactive, *source.lines, f"y = {value}", f"t = {tangent}")],
             f"{REFUSED}: return MISS",
             "if t - t != 0.0: return MISS",  # where the products must be the strict ones
             "return Dual(y, t, level)",

@@ -55,14 +55,19 @@ def plan_list(c: Compiler, node: program.Call) -> list[Plan] | None:
     if c.counts or not is_readable(node, c.functions):
         return None
     with suppress(NotPlainError):
-        reading = read_call(node, c.functions)
-        leaves: list[Leaf] = []
-        plans = [Plan([], leaves) for _ in reading.formulas]
-        for found, op in zip(plans, reading.ops(), strict=True):
-            refs = tuple([collect(operand, found, None, c.functions, None, 1) for operand in reading.operands])
-            found.ops.append(Operation(Site(op, node.span), refs))
-        return plans if reading.listed and leaves else None
+        return plans_of_list(node, c.functions)
     return None
+
+
+def plans_of_list(node: program.Call, functions: dict[int, Known]) -> list[Plan] | None:
+    """The same where these functions are known. Raises NotPlainError."""
+    reading = read_call(node, functions)
+    leaves: list[Leaf] = []
+    plans = [Plan([], leaves) for _ in reading.formulas]
+    for found, op in zip(plans, reading.ops(), strict=True):
+        refs = tuple([collect(operand, found, None, functions, None, 1) for operand in reading.operands])
+        found.ops.append(Operation(Site(op, node.span), refs))
+    return plans if reading.listed and leaves else None
 
 
 def body_on_rows(c: Compiler, body: tuple[program.Statement, ...], cold: Closure) -> Closure:

@@ -16,6 +16,7 @@ from .choices import deciding
 from .compiler import Closure, Compiler
 from .lanes import Lanes
 from .modules import member as instance_member
+from .on_arrays import part_of_array
 from .run import Run
 from .slices import read_part
 from .tape import Blank, Site, primal
@@ -195,7 +196,8 @@ def compile_index(c: Compiler, node: program.Index) -> Closure:
 def read_index(run: Run, site: Site, x: Any, index: tuple[Any, ...]) -> Any:
     """`x[index]` of any value. Raises GradcliError (E303, E309) where there is no such element."""
     x = read(x)
-    if run.group is not None and (part := read_part(run, site, x, index)) is not None:
+    part = part_of_array(run, site, x, index) if run.group is None else read_part(run, site, x, index)
+    if part is not None:
         return part
     container = primal(x)
     if type(container) is List:

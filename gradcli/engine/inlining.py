@@ -13,10 +13,10 @@ from .compiler import own_nodes
 
 
 class Known(NamedTuple):
-    """A function that a slot holds for good: a `fn`, or a derivative of one. `home` has what is known in the frame that binds
-    it; None if that is the slot's own."""
+    """A function that a slot holds for good: a `fn`, or a derivative of one; or an int that it holds at hand. `home` has what
+    is known in the frame that binds it; None if that is the slot's own."""
 
-    value: program.Function | program.Apply
+    value: program.Function | program.Apply | program.Constant
     home: dict[int, Known] | None = None
 
 

@@ -13,10 +13,11 @@ from .boxes import primal
 from .compound import EXPRESSION
 from .formulas import array_pull, is_bounded
 from .lanes import Group, Lanes, at, common, deepest, lifted, spread, with_rows, zeros
+from .on_arrays import is_plain
 from .row_functions import pulled
 from .rules import Value
-from .run import Run
-from .slices import add_part, is_plain
+from .seeded_sweep import SeededSweep
+from .slices import add_part
 from .tape import Site, WithPartials
 
 ADD, SPREAD_ROWS = OPS["add"], OPS["spread_rows"]
@@ -44,31 +45,20 @@ def _is_plain(value: Any) -> bool:
     return type(value) is float or (hasattr(value, "strides") and value.dtype.char == "d")
 
 
-class LaneSweep:
+class LaneSweep(SeededSweep):
     """The part of a sweep that knows of rows: see `Sweep`."""
 
-    recorded = False
-    run: Run
     site: Site
-    marked: set[int] | None
-    cotangents: dict[int, Any]
-    owned: set[int]
-    repairs: bool
-    risks: bool
-    laned: bool
-    within: Group | None
     add: Callable[..., None]
     _fit: Callable[[Any, Any], Any]
-    _typed: Callable[[Any, Any], Any]
-    verify_rule: Callable[[Site, Any, int], None]
 
     def on_lanes(self, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, y: Any, number: int) -> None:
         """The same a row at a time."""
         self.laned = True
         self.site = site
         backend, marked = self.run.backend, self.marked
-        if type(g) is Lanes and g.group is self.within and type(y) is not Lanes and Lanes not in map(type, operands):
-            return self._seeded(site, operands, numbers, g, y, number)
+        if type(g) is Lanes and self.shares(operands, g, y):
+            return self.seeded(site, operands, numbers, g, y, number)
         group = deepest((g, y, *operands))
         assert group is not None
         free = number in self.owned and g.group is group  # whether nobody needs `g` any more after the last operand
@@ -146,31 +136,6 @@ class LaneSweep:
         if type(like) is not Lanes or type(primal(g)) is Lanes:
             return g
         return apply(self.run, self.site.derived(SPREAD_ROWS), (g,), {"group": like.group})
-
-    def _seeded(self, site: Site, operands: Any, numbers: tuple[int, ...], g: Lanes, y: Any, number: int) -> None:
-        """The same where the rows are those that ask, and share all values: of a sweep from several seeds."""
-        group, cotangents, marked = g.group, self.cotangents, self.marked
-        result, *arrays = [v[..., None] if hasattr(v, "strides") and v.ndim else v for v in (y, *operands)]
-        for k, n in zip(site.operands, numbers, strict=True):
-            if marked is not None and n not in marked:
-                continue
-            operand = operands[k]
-            self.risks = self.risks or not is_bounded(site.op, k)
-            if site.op.real_only:
-                self.verify_rule(site, operand, number)
-            c = array_pull(self.run.backend, site.op, k, self.repairs, False)(g.array, result, *arrays)
-            own = shape_of(operand)
-            if c.shape[:-1] != own:
-                c = sum_to(c, (*own, group.size))
-            c = self._typed(c, operand) if type(operand) is float or c.dtype is not operand.dtype else c
-            old = cotangents.get(n)
-            if old is None:
-                cotangents[n] = Lanes(c, group)
-            elif type(old) is Lanes and old.group is group:
-                cotangents[n] = Lanes(old.array + c, group)
-                self.owned.discard(n)
-            else:
-                self.add_lanes(n, old, Lanes(c, group))
 
     def part(self, x: Any, options: Any, n: int, g: Lanes) -> bool:
         """What the rule of `getitem` does, for a part of each row's value. Returns whether it was one."""

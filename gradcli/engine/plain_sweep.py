@@ -131,10 +131,16 @@ class Sweep(LaneSweep):
                 elif not (
                     self.by_partials(site, a, inputs_of(in0, in1), g, y)
                     or (elements and type(b) is tuple and self._element(site, a, b, inputs_of(in0, in1), g, number))
-                    or (type(g) is Lanes and site.op is GETITEM and self.part(a[0], b, in0, g))
+                    or (type(g) is Lanes and not self.recorded and self._moved(site, a, b, in0, in1, g, y))
                 ):
                     self.structural(site, a, b, inputs_of(in0, in1), g, y, number)
         self.risks = self.risks or floats
+
+    def _moved(self, site: Site, operands: Any, options: Any, in0: Any, in1: int | None, g: Lanes, y: Any) -> bool:
+        """What the rules of operations that move elements do, for rows. Returns whether it was one of these."""
+        if self.shares(operands, g, y):
+            return self.moved(site, operands, options, inputs_of(in0, in1), g)
+        return site.op is GETITEM and self.part(operands[0], options, in0, g)
 
     def _element(self, site: Site, operands: Any, index: Any, numbers: tuple[int, ...], g: Any, number: int) -> bool:
         """What the rules of `getitem` and `setitem` do, for one element of a float64 vector, which loops do by the

@@ -16,7 +16,7 @@ Value = Formula | list[Formula]
 Callee = Callable[[list[Formula], dict[str, Value]], Value]  # of the arguments, and of those by keyword
 
 
-MAX_NODES = 200  # of a formula: writing the function of a longer one takes long
+MAX_NODES = 600  # of a formula: writing the function of a longer one takes long
 
 
 class NotPlainError(Exception):
@@ -89,7 +89,7 @@ def _differentiated(
         places: dict[int | str, Formula] = {k: Formula("operand", k) for k in range(n)}
         places.update({operand.value: arguments[k] for k, operand in by.items()})
         reader.conditions[decided:] = [substitute(condition, places) for condition in reader.conditions[decided:]]
-    if isinstance(value, list) or is_int(value):
+    if isinstance(value, list) or is_int(value) or sum(1 for _ in value) > MAX_NODES:
         raise NotPlainError
     found = differentiate(value, n)
     return substitute(value, places), [substitute(found[by[k].value], places) for k in positions]

@@ -1,13 +1,15 @@
 """Calls read as formulas: what `f(x, y)` computes, or `grad(f)(x)`, where that can be known without running it.
 
 It can where a name is bound to one function for good (`inlining.py`), and that computes its value from numbers by
-elementwise operations, one statement after the other. A derivative of such a function is that of its formula, and a formula
-again (`read_derivatives.py`). A hot expression (`fusion.py`) takes what is read as one operation; what can't be read is
-called. Where there are branches, each path through them is a reading of its own (`branches.py`).
+elementwise operations, one statement after the other, and turn by turn in loops (`read_loops.py`). A derivative of such a
+function is that of its formula, and a formula again (`read_derivatives.py`). A hot expression (`fusion.py`) takes what is read
+as one operation; what can't be read is called. Where there are branches, each path through them is a reading of its own
+(`branches.py`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -18,7 +20,9 @@ from ..ops.op import Op
 from .compound import compound, substitute
 from .inlining import Known
 from .read_derivatives import DERIVATIVES, MAX_NODES, Callee, NotPlainError, Reader, Value, is_int
+from .read_loops import MAX_TURNS, items, on_ints
 from .scalars import FAST
+from .values import BREAK, CONTINUE
 
 COMPARISONS = frozenset(("lt", "le", "gt", "ge", "eq", "ne"))
 TURNING = frozenset(("imag", "angle"))  # whose partials are imaginary, also on floats: a formula would multiply them
@@ -138,9 +142,7 @@ class _Scope:
         raise NotPlainError
 
     def operation(self, op: Op, *operands: Formula) -> Formula:
-        if all(map(is_int, operands)):  # ints have operations of their own
-            raise NotPlainError
-        return Formula(op.name, None, operands)
+        return on_ints(op, operands) if all(map(is_int, operands)) else Formula(op.name, None, operands)
 
     def holds(self, node: program.Expression) -> bool:
         """Whether a condition holds on the path that is read."""
@@ -164,6 +166,8 @@ class _Scope:
     def compare(self, op: Op, *operands: Formula) -> bool:
         if op.name not in COMPARISONS:
             raise NotPlainError
+        if all(map(is_int, operands)):
+            return bool(FAST[op.name](*[operand.value for operand in operands]))
         return self.reader.decide(Formula(op.name, None, operands))
 
     def call(self, node: program.Call) -> Value:
@@ -224,13 +228,22 @@ class _Scope:
 
     def returned(self, body: tuple[program.Statement, ...]) -> Formula | None:
         """What the statements return; None where they end without."""
+        completion = self.completed(body)
+        return completion if isinstance(completion, Formula) else None
+
+    def completed(self, body: tuple[program.Statement, ...]) -> Formula | int | None:
+        """The same, or BREAK or CONTINUE where they end so."""
         for statement in body:
+            completion: Formula | int | None = None
             if isinstance(statement, program.Return) and statement.value is not None:
                 return self.number(statement.value)
+            if isinstance(statement, program.Break | program.Continue):
+                return BREAK if isinstance(statement, program.Break) else CONTINUE
             if isinstance(statement, program.If):
                 taken = next((part for condition, part in statement.branches if self.holds(condition)), statement.otherwise)
-                if (value := self.returned(taken)) is not None:
-                    return value
+                completion = self.completed(taken)
+            elif isinstance(statement, program.While | program.For):
+                completion = self.loop(statement)
             elif isinstance(statement, program.Assign):
                 self.assign(statement.target, self.number(statement.value))
             elif isinstance(statement, program.Augment) and isinstance(statement.target, program.NameTarget):
@@ -240,7 +253,37 @@ class _Scope:
                 self.assign(statement.target, self.operation(statement.op, current, self.number(statement.value)))
             else:
                 raise NotPlainError
+            if completion is not None:
+                return completion
         return None
+
+    def loop(self, node: program.While | program.For) -> Formula | None:
+        """What a loop returns, turn by turn; None where it ends without."""
+        for _ in self.turns(node):
+            self.reader.count()
+            completion = self.completed(node.body)
+            if isinstance(completion, Formula):
+                return completion
+            if completion == BREAK:
+                break
+        return None
+
+    def turns(self, node: program.While | program.For) -> Iterator[None]:
+        """Goes through a loop: each time, the next turn begins."""
+        if isinstance(node, program.For):
+            for item in items(node.iterable, self.number):
+                self.assign(node.target, item)
+                yield
+            return
+        undecided = 0
+        while True:
+            before = len(self.reader.conditions)
+            if not self.holds(node.condition):
+                return
+            undecided += len(self.reader.conditions) > before
+            if undecided > MAX_TURNS:
+                raise NotPlainError
+            yield
 
     def assign(self, target: program.Target, value: Formula) -> None:
         if not isinstance(target, program.NameTarget) or target.slot.cell or target.slot.index in self.functions:
@@ -259,6 +302,8 @@ class _Home(_Scope):
         if slot.index not in self.known:
             return None
         value, home = self.known[slot.index]
+        if isinstance(value, program.Constant):
+            return None
         scope = self if home is None else _Home(self.reader, home)
         return scope.function(value) if isinstance(value, program.Apply) else scope.literal(value)
 
@@ -279,6 +324,8 @@ class _Frame(_Home):
 
     def read(self, slot: program.Slot) -> Formula:
         if slot.index not in self.values:
+            if slot.index in self.known and isinstance(held := self.known[slot.index].value, program.Constant):
+                return Formula("number", held.value)
             self.values[slot.index] = self.reader.operand(program.Read(slot, span=self.span))
         return self.values[slot.index]
 

@@ -62,7 +62,7 @@ def path(segments: list[Segment], marked: set[int] | None, targets: set[int]) ->
         for k in range(len(records) - STRIDE, -1, -STRIDE):
             number -= 1
             if number in needed and (marked is None or number in marked):
-                record = Record(number, *records[k : k + STRIDE])
+                record = tuple.__new__(Record, (number, *records[k : k + STRIDE]))  # without a call of Python's
                 if segment.trace.level:
                     record = record._replace(**{name: _unboxed(getattr(record, name)) for name in ("a", "b", "y")})
                 found.append(record)

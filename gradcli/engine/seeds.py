@@ -20,6 +20,7 @@ from .lanes import Group, Lanes, spread
 from .records import Record
 from .reverse import Between, pulled, sweep
 from .run import Run
+from .structures import SEEDS
 from .tangents import carry
 from .tape import Site, Traced
 from .values import read
@@ -59,22 +60,23 @@ class Sweeps:
         """The gradients of the target, a number, by each source; None where unconnected."""
         return self._back([ones_like(self.run, self.target)])
 
-    def all(self, back: bool, colour: Any, sweeps: int) -> list[Any]:
+    def all(self, back: bool, colour: Any, sweeps: int, kept: dict[Any, Any] | None = None) -> list[Any]:
         """What the sweeps give, one after another along a first axis: by each source, None where its gradients are, or
         forward, of the target. The sweep k begins with ones where the colour is k, at elements of the target or of the
-        sources, and else zeros."""
+        sources, and else zeros; these seeds are `kept` for the next that asks with the same colours."""
         run, xp, sources = self.run, self.run.backend.xp, list(self.sources.values())
         begins, ends = ([self.target], sources) if back else (sources, [self.target])
-        colour, several = xp.asarray(colour), self._together(sweeps)
+        several = self._together(sweeps)
         found = []
         with self._asking(back) as ask:
             for k in range(0, sweeps, several):
                 n = min(several, sweeps - k)
-                seeds = colour == xp.arange(k, k + n)[:, None]
                 if several == 1:
-                    found.append(ask(_parts(run, seeds[0], begins)))
+                    found.append(ask(_parts(run, xp.asarray(colour) == k, begins)))
                 else:
-                    found.append(self._on_lanes(ask, seeds, begins))
+                    found.append(self._on_lanes(ask, self._seeds(colour, k, n, begins, kept), n))
+        if len(found) == 1 and several > 1:
+            return found[0]
         parts = zip(zip(*found, strict=True), ends, strict=True)
         join = self._stacked if several == 1 else self._joined
         return [None if all(part is None for part in row) else join(row, like) for row, like in parts]
@@ -97,24 +99,34 @@ class Sweeps:
         alone = sweeps * (FLOAT * floats + ARRAY * (n - floats))
         return several if LANES * n * math.ceil(sweeps / several) < alone else 1
 
-    def _on_lanes(self, ask: Ask, seeds: Any, begins: list[Any]) -> list[Any]:
+    def _seeds(self, colour: Any, first: int, n: int, begins: list[Any], kept: dict[Any, Any] | None) -> list[Any]:
+        """The seeds of the `n` sweeps from `first` on, of each value that they begin with: arrays that have them last."""
+        likes = [primal(read(v)) for v in begins]
+        xp = self.run.backend.xp
+        key = self.run.backend, first, n, *map(dtype_name, likes)
+        if kept is not None and (known := kept.get(key)) is not None:
+            return known  # type: ignore[no-any-return]
+        seeds, found, start = xp.asarray(colour) == xp.arange(first, first + n)[:, None], [], 0
+        for like in likes:
+            size = count(shape_of(like))
+            part = seeds[:, start : start + size].astype(dtype_name(like)).reshape(n, *shape_of(like))
+            found.append(part.transpose(*range(1, part.ndim), 0))  # not in memory: lanes stay one behind another there
+            start += size
+        if kept is not None and sum([part.size for part in found]) <= SEEDS:
+            kept.clear()
+            kept[key] = found
+        return found
+
+    def _on_lanes(self, ask: Ask, seeds: list[Any], n: int) -> list[Any]:
         """The same for seeds that are rows, each a lane; what comes out has them along a first axis."""
         run, xp, outside = self.run, self.run.backend.xp, self.run.group
-        n = len(seeds)
         if outside is None:
             group = Group(n)
         else:  # every row has all of them
             group = Group(n * outside.size, outside, xp.repeat(xp.arange(outside.size), n), n)
-        first, values = 0, []
-        for like in map(primal, map(read, begins)):
-            size = count(shape_of(like))
-            part = seeds[:, first : first + size].astype(dtype_name(like)).reshape(n, *shape_of(like))
-            part = part.transpose(*range(1, part.ndim), 0)  # not in memory: lanes stay one behind another there
-            values.append(Lanes(part if outside is None else xp.tile(part, outside.size), group))
-            first += size
         run.group = group
         try:
-            found = ask(values)
+            found = ask([Lanes(part if outside is None else xp.tile(part, outside.size), group) for part in seeds])
         finally:
             run.group = outside
         if self.site is None:
@@ -174,7 +186,8 @@ class Sweeps:
 
 def _folded(xp: Any, value: Any, group: Group) -> Any:
     """The rows of a group that stands alone as a first axis."""
-    array = spread(xp, value, group).array
+    whole = type(value) is Lanes and value.group is group and value.array.shape[-1] == group.size
+    array = value.array if whole else spread(xp, value, group).array
     last = array.ndim - 1
     return xp.ascontiguousarray(array.transpose(last, *range(last)))
 

@@ -10,15 +10,11 @@ from .apply import record
 from .backends import Backend
 from .by_rows import in_order
 from .lanes import Lanes, zeros
+from .on_arrays import is_plain
 from .run import Run
 from .tape import Site
 
 GETITEM = OPS["getitem"]
-
-
-def is_plain(index: tuple[Any, ...]) -> bool:
-    """Whether an index is of ints and slices alone: it names no element twice, and every row has the same."""
-    return all([type(i) is slice or type(i) is int for i in index])  # noqa: C419
 
 
 def read_part(run: Run, site: Site, x: Any, index: tuple[Any, ...]) -> Any:

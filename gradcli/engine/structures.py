@@ -15,6 +15,7 @@ from .records import Record
 from .sparsity import Propagation, on_host
 from .tape import Blank
 
+SEEDS = 2**16  # numbers in the seeds of one that are kept
 KEPT = 2**24  # numbers in all structures that are kept, with what tells them apart
 
 
@@ -39,16 +40,19 @@ class Structure(NamedTuple):
     sweeps   how many there are
     colour   of each element of the target, or of all sources: the sweep that carries it
     entries  by each source
+    seeds    what the sweeps begin with, once they did (`seeds.py`)
     """
 
     back: bool
     sweeps: int
     colour: Any
     entries: list[Entries]
+    seeds: dict[Any, Any]
 
     @property
     def size(self) -> int:
-        return len(self.colour) + 4 * sum(len(entries.rows) for entries in self.entries)
+        seeds = min(self.sweeps * len(self.colour), SEEDS)
+        return len(self.colour) + seeds + 4 * sum(len(entries.rows) for entries in self.entries)
 
 
 _kept: OrderedDict[Any, tuple[Structure | None, int]] = OrderedDict()  # the last used last
@@ -131,7 +135,7 @@ def _of_sources(pattern: Pattern, colouring: _Colouring, sizes: list[int]) -> St
         places = sweep[mine] * size + at[mine] - first if back else sweep[mine] * len(pattern) + at[mine]
         entries.append(Entries(rows[mine], own, places, rows[mine] * size + own))
         first += size
-    return Structure(back, int(colour.max(initial=-1)) + 1, colour, entries)
+    return Structure(back, int(colour.max(initial=-1)) + 1, colour, entries, {})
 
 
 # ---- what decides the structure ----------------------------------------------------------------------------------------
@@ -172,19 +176,18 @@ def _shapes(value: Any) -> Any:
 
 def _frozen(value: Any, operand: bool = False) -> Any:
     """A value that tells options apart. Of an operand its shape; of one that holds indices, the indices."""
-    if operand and (getattr(value, "dtype", None) is None or type(value) is Blank or value.dtype.kind not in "iu"):
+    kind = type(value)
+    if operand and (kind is Blank or getattr(value, "dtype", None) is None or value.dtype.kind not in "iu"):
         return shape_of(value)
-    if type(value) is tuple and len(value) == 1 and type(value[0]) is int:  # the index of an element
+    if kind is dict:
+        return tuple([(name, _frozen(item)) for name, item in value.items()])
+    if kind is tuple or kind is list:
+        return tuple([_frozen(item) for item in value])
+    if kind is slice:
+        return "slice", value.start, value.stop, value.step
+    if kind is int or kind is float or kind is str or kind is bool or value is None or value is Ellipsis:
         return value
     if hasattr(value, "tobytes"):
         value = on_host(value)
         return value.shape, value.dtype.str, value.tobytes()
-    if isinstance(value, dict):
-        return tuple([(name, _frozen(item)) for name, item in value.items()])
-    if isinstance(value, tuple | list):
-        return tuple([_frozen(item) for item in value])
-    if type(value) is slice:
-        return "slice", value.start, value.stop, value.step
-    if value is None or value is Ellipsis or isinstance(value, str | int | float):
-        return value
-    return type(value)
+    return kind

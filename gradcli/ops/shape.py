@@ -74,7 +74,8 @@ def _verify_alike(name: str, shapes: list[Shape], axis: int | None) -> None:
     """All shapes are the same, but for the size along `axis`."""
     for k, shape in enumerate(shapes[1:], 1):
         first = shapes[0]
-        if len(shape) != len(first) or any(a != b for i, (a, b) in enumerate(zip(first, shape, strict=True)) if i != axis):
+        rest = (shape, first) if axis is None else ((*s[:axis], *s[axis + 1 :]) for s in (shape, first))
+        if len(shape) != len(first) or len(set(rest)) > 1:
             raise OpError(f"cannot {name} shapes {first} and {shape}", label=f"the first is {first}, number {k + 1} is {shape}")
 
 

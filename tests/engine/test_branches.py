@@ -51,7 +51,10 @@ def blocks(draw: st.DrawFn, depth: int = 2) -> str:
             branches = f"if {draw(conditions(NAMES))} {{ {draw(blocks(depth - 1))} }}"
             statements.append(branches + draw(st.sampled_from(["", f" else {{ {draw(blocks(depth - 1))} }}"])))
         elif kind == "loop":
-            statements.append(f"for i in range(2) {{ {name} = {name}*0.5 + {value} }}")
+            head = draw(st.sampled_from(["for i in range(2)", "for i in range(3, 0, -1)", "for i in [0.5, x]"]))
+            ends = ["", "", f"; if {draw(conditions(NAMES))} {{ break }}", f"; {draw(blocks(depth - 1))}"]
+            skips = draw(st.sampled_from(["", "", f"if {draw(conditions(NAMES))} {{ continue }}; "]))
+            statements.append(f"{head} {{ {skips}{name} = {name}*0.5 + {value}*i{draw(st.sampled_from(ends))} }}")
         else:
             statements.append({"assign": f"{name} = {value}", "augment": f"{name} += {value}", "return": f"return {value}"}[kind])
             if kind == "return":

@@ -71,13 +71,36 @@ def test_random_programs(program: Program, point: tuple[float, np.ndarray], mode
                 agree([found.jacobians, found.hessians], [expected.jacobians, expected.hessians])
 
 
+MOVED = [
+    "concatenate([x[:-1], 2.0*x, x[::-1]])*concatenate([x, x, x[1:]])",
+    "concatenate([m[0], [1.0], m[:, 1]*x[0]])",
+    "concatenate([m, m[:1]*2.0, ones([2, 5])], axis = 0)",
+    "concatenate([m, m[:, 1::2]**2, ones([4, 1])], axis = -1)[1:, 2]",
+    "m[1:3, ::-1] - m[-1, 0]*m[:2]",
+    "m[..., 2] + m[2][none, :4]*m[[0, 0, 1, 3], 1]",
+    "x[2]*x + x[1:]@m[:, 0] + x[2:5].sum()",
+    "concatenate([x, real(complex128(x)*1j*x), imag(complex128(x[:3])*x[0]*2j)])",
+    "concatenate([float32(x[:2]), x])",
+    "concatenate([x if sum(x) > 0.0 else m[0], x])[1:][1:][1:]",
+]
+
+
+@pytest.mark.parametrize("moved", MOVED)
+def test_what_moves_elements(moved: str) -> None:
+    source = f"var x = linspace(0.3, 1.7, 5); var m = reshape(linspace(-1.0, 2.0, 20), [4, 5]); y = sin({moved}); output y"
+    found = []
+    for cost in (ALONE, TOGETHER):
+        with lanes(cost, few=0):
+            answer = evaluate(source, jacobian=True, hessian_blocks=True, grad=False)
+            found.append([answer.jacobians, answer.hessians])
+    agree(found[1], found[0])
+
+
 def test_chunks_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """No sweep has more lanes than fit into the bound, and all rows are there."""
     rows: list[int] = []
     on_lanes = seeds.Sweeps._on_lanes
-    monkeypatch.setattr(
-        seeds.Sweeps, "_on_lanes", lambda self, ask, some, begins: rows.append(len(some)) or on_lanes(self, ask, some, begins)
-    )
+    monkeypatch.setattr(seeds.Sweeps, "_on_lanes", lambda self, ask, seeds, n: rows.append(n) or on_lanes(self, ask, seeds, n))
     source = "var x = linspace(0.1, 1.0, 40); y = cumsum(sin(x)) * sum(x); output y"
     with lanes(ALONE):
         expected = evaluate(source, jacobian=True).jacobians["y"]["x"]

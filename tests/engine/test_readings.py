@@ -28,6 +28,22 @@ P = """fn q(x) {
     return x**3 if x != 0.0 else x
 }
 """
+R = """fn r(x) {
+    y = x; k = 3
+    for i in range(1, k*2, 2) { if i == 3 { continue }; y = y*x/i + sin(x*i)*0.5 ; k += 1 }
+    return y + k
+}
+"""
+T = """fn r(x) {
+    y = x; n = 0
+    while n < 4 { n += 1; y = y*x + n // 2; if y > 1.0 { break } ; if y < -2.0 { return y*y } }
+    for c in [0.5, x, 2] { y -= c*y*y }
+    for i in range(2, -2, -1) { for j in range(i) { y += cos(y*j)**2 } }
+    return y
+}
+"""
+W = "fn r(x) { y = 1.0 + x*x; while abs(y*y - x*x) > 0.5 { y = 0.5*(y + x*x/y) }; return y*w }\n"
+E = "fn r(x, n) { y = x; for i in range(1, n) { y = y*x + n*sin(x) }; return y if n != 3 else 2.0*y }\n"
 S = "fn step(x) { if grad(fn(z) = sqrt(z*z)*z)(x) > 0.5 { return x*x }; return -x }\n"
 F = "fn f(x) { y = x*x + sin(x); return y*x }\n"
 G = "fn g(x, y) { a = x*y + exp(-y); b = sqrt(a**2 + x); return b/a }\n"
@@ -78,6 +94,22 @@ READ = [
     (C, "jvp(c, wrt = [0, 1])(x, w, v = [w, 2.0])"),
     (U, "grad(o)(x) + o(x)"),
     (S, "grad(step)(x) + step(x)"),
+    (R, "r(x) + r(w)"),
+    (R, "grad(r)(x) * grad(r)(w)"),
+    (R, "grad(grad(r))(x) + jvp(r)(x, w)"),
+    (T, "r(x)*r(-x)"),
+    (T, "grad(r)(x) + jvp(r)(w, x)"),
+    (W, "grad(r)(x) + value_and_grad(r)(-x)[0]"),
+    ("fn r(x, n) { y = x; for i in range(n) { y = y*x + sin(x) }; return y }\n", "grad(r)(x, 3) + r(x, 40) + jvp(r)(x, 1.0, 2)"),
+    ("fn r(x) { for i in range(k) { x = x*x }; return x }\n", "grad(r)(x) + r(w)"),
+    (E, "grad(r)(x, k) + jvp(r)(x, w, k) + r(w, k)"),
+    (E, "value_and_grad(r)(x, k)[1] + sum(grad(r, wrt = [0])(x, k))"),
+    (E + "d = grad(r)\n", "d(x, k) + grad(fn(z) = d(z, k))(x)"),
+    (
+        "frozen n = 3\nfn r(x) { y = x; for i in range(2*n, 0, -n) { y = y*x if y > i*0.1 else sin(y) }; return y }\n",
+        "grad(r)(x)",
+    ),
+    (P, "grad(q)(x) + grad(q)(x - 0.8) + jvp(q)(x, w)"),
     ("fn c(x) { if x > 0.0 { return x*x }; return x }\n", "grad(c)(x)"),
     ("fn c(x) = abs(x) if x > 0.0 else w\n", "grad(c)(x)"),
 ]
@@ -95,6 +127,20 @@ CALLED = [
     (P, "q(x) + q(x - 0.8) + q(x - 1.6)"),
     (P, "grad(q)(x) + grad(q)(x - 0.8) + grad(q)(x - 1.6)"),
     (P, "jvp(q)(x, w) + jvp(q)(x - 1.0, w)"),
+    ("fn r(x) { while x < 50.0 { x = x*x + 0.5 + w*w }; return x }\n", "grad(r)(x)"),
+    ("fn r(x) { y = x; for i in range(500) { y = y*0.9 + sin(x) }; return y }\n", "grad(r)(x)"),
+    ("fn r(x) { for i in range(2.0) { x = x*x }; return x }\n", "grad(r)(x)"),
+    ("fn r(x) { for i in range(2, 0, 1) { y = x*x }; return y }\n", "grad(r)(x)"),
+    ("fn r(x) { for i in range(3) { x = x*(5 // (2 - i)) }; return x }\n", "grad(r)(x)"),
+    ("fn r(x) { k = 4; for i in range(6) { k *= 3037000500 }; return x*k }\n", "grad(r)(x)"),
+    ("fn r(x) { while x { return x*x }; return x }\n", "grad(r)(x)"),
+    ("fn r(x) { s = fn(z) = z; for i in range(2) { s = fn(z) = z*i*x }; return s(x) }\n", "grad(r)(x)"),
+    (E, "grad(r)(x, i) + r(x, i + 1)"),
+    (E, "grad(r)(x, w)"),
+    (E, "grad(r, wrt = 1)(x, k)"),
+    ("fn r(x) { for i in range(k) { x = x*x }; return x }\n", "grad(r)(k) + r(x)"),
+    (R, "sum(grad(r)([x, w]))"),
+    (R, "grad(r)(k)"),
     (B, "sum(grad(b)([x, w]))"),
     (B, "grad(b)(k)"),
     (B, "b(k) + b(x)"),
@@ -165,6 +211,30 @@ def test_what_is_read_is_not_called(monkeypatch: pytest.MonkeyPatch, definitions
         evaluate(looped(definitions, call, True).replace("range(3)", f"range({n})"), {"x": 0.8})
         counts.append(len(called))
     assert counts[0] == counts[1]
+
+
+def test_ints_that_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was read for some is right for these only."""
+    source = f"""{E}var x = 0.8
+fn d(x) {{ s = 0.0; n = 1; for i in range(20) {{ s = s + r(x, i % 3) + grad(r)(x, n); n = i // 4 }}; return s }}
+fn e(x) {{ m = 0; fn f(z) {{ for i in range(m) {{ z = z*x }}; return z }}; s = 0.0
+    for i in range(20) {{ m = i // 4; s = s + grad(f)(x) }}
+    return s
+}}
+output d(x), e(x), grad(d)(x), jvp(e)(x, 1.0)"""
+    found, expected = (answers(monkeypatch, hot, source, {}) for hot in (1, NEVER))
+    assert_same(found, expected)
+    assert expected[1] is not None
+
+
+def test_deep_formulas(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of more parentheses in each other than Python reads."""
+    source = """fn r(x) { y = x; for i in range(140) { y = (y + x)*0.5 }; return y }
+fn d(x) { s = 0.0; for i in range(3) { s = s + r(x)*x + grad(r)(x) }; return s }
+var w = 0.7
+output d(w), jvp(d)(w, 1.0), d(0.3), grad(d)(0.3)"""
+    found, expected = (answers(monkeypatch, hot, source, {}) for hot in (1, NEVER))
+    assert_same(found, expected)
 
 
 WAYS = ["grad(f)(x)", "jvp(f)(x, 1.0)", "grad(grad(f))(x)"]

@@ -275,7 +275,9 @@ def test_few_sweeps(source: str, sweeps: int | None, monkeypatch: pytest.MonkeyP
     """As many as the structure needs, however large: not one a row."""
     asked = []
     swept = Sweeps.all
-    monkeypatch.setattr(Sweeps, "all", lambda self, back, colour, n: asked.append(n) or swept(self, back, colour, n))
+    monkeypatch.setattr(
+        Sweeps, "all", lambda self, back, colour, n, *kept: asked.append(n) or swept(self, back, colour, n, *kept)
+    )
     for n in (20, 40):
         outputs(source.format(n=n).replace("output ", "r = ") + "; output r")
     assert len(set(asked)) == (1 if sweeps else 2)
