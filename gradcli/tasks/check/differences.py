@@ -41,10 +41,14 @@ class Samples:
     def __init__(self, function: Callable[[float], float], value: float, first: float, eps: float) -> None:
         self.function, self.value, self.first, self.eps = function, value, first, eps
         self.floor = 0.0  # of the rounding error of the output, where it is known to be more than its last places
+        self.ahead: list[Beside] = []  # what is known of them without asking `function`
         self._found: list[Beside] = []
 
     def level(self, k: int) -> Beside:
         while len(self._found) <= k:
+            if len(self._found) < len(self.ahead):
+                self._found.append(self.ahead[len(self._found)])
+                continue
             h = self.first / SHRINK ** len(self._found)
             self._found.append(Beside(h, self.function(h), self.function(-h)))
         return self._found[k]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cached_property
@@ -23,6 +24,7 @@ from ...engine.values import leaves, read
 from ...lang import program
 from ..evaluate import Answer, prepare
 from ..evaluation import Options
+from .lane_runs import Neighbours
 from .scatter import Scatter
 
 FEW = 4  # elements that are looked at one by one; of more, random directions are
@@ -43,11 +45,17 @@ def quiet() -> Iterator[None]:
 
 
 class Direction(NamedTuple):
-    """A way for one variable to move: a vector of its shape; `where` tells it from the others."""
+    """A way for one variable to move: a vector of its shape. `where` tells it from the others, and `number` random ones from
+    each other."""
 
     variable: str
     vector: Any
     where: str
+    number: int = 0
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        return self.variable, self.where, self.number
 
 
 class Program:
@@ -83,6 +91,7 @@ class Point:
         self.rows_one_by_one = FEW_ROWS
         self.forms: Any = None  # closed forms, or why there are none
         self._sweeps: list[tuple[list[Traced], set[int]]] = []
+        self._tangents: dict[tuple[str, str, int], dict[str, float]] = {}
         self.cases = [Case(self, name) for name in self.answer.targets]
 
     @cached_property
@@ -119,12 +128,46 @@ class Point:
                 known.__dict__.pop(name, None)
 
     @property
-    def is_long(self) -> bool:
-        """Whether the program takes so long that it isn't run for each of its variables."""
+    def work(self) -> float:
+        """What a run takes, in operations on numbers."""
         trace = self.kept[0].trace
         assert isinstance(trace, ValueTrace)
         # Where it asks for derivatives, there is more to do than the trace tells.
-        return trace.work > (LONG if self.program.asks_for_nothing else LONG / 5)
+        return 1.0 + trace.work * (1 if self.program.asks_for_nothing else 5)
+
+    @property
+    def is_long(self) -> bool:
+        """Whether the program takes so long that it isn't run for each of its variables."""
+        return self.work > LONG
+
+    @cached_property
+    def neighbours(self) -> Neighbours:
+        """The outputs beside the point."""
+        return Neighbours(self)
+
+    def tangents(self, direction: Direction) -> dict[str, float]:
+        """By output, its derivative along a direction, in forward mode: of one run for all of them."""
+        if direction.key not in self._tangents:
+            self._tangents[direction.key] = self._tangents_of_a_run(direction)
+        return self._tangents[direction.key]
+
+    def _tangents_of_a_run(self, moved: Direction) -> dict[str, float]:
+        name, vector = self.answer.sources[moved.variable].name, moved.vector
+        run = Run(self.program.options.settings, self.inputs)
+
+        def direction(variable: str, state: Any) -> Any:
+            if variable != name:
+                return None
+            if shape_of(state):
+                return run.backend.xp.asarray(vector).astype(state.dtype)
+            return type(state)(vector)
+
+        perturb(run, direction, not self.program.asks_for_nothing)
+        frame = execute(self.program.compiled, run)
+        targets = self.program.answer(run, frame, self.answer.targets).targets
+        found = {case.output: _tangent(run, targets[case.output], case.weights) for case in self.cases}
+        release(run, frame)
+        return found
 
     def release(self) -> None:
         release(self.run, self.frame)
@@ -158,7 +201,7 @@ class Case:
 
     def directions(self, variable: str) -> list[Direction]:
         """The ways in which a variable is moved."""
-        value = primal(read(self.point.answer.sources[variable]))
+        value = self.state(variable)
         shape, xp = shape_of(value), CPU.xp
         turns: list[Any] = [1.0, 1j] if is_complex(value) else [1.0]
         if not shape:
@@ -176,7 +219,7 @@ class Case:
 
     def _random_directions(self, variable: str, stream: int = 0) -> list[Direction]:
         """Directions in which all elements move; of variables of one size the same, unless they come from other streams."""
-        value = primal(read(self.point.answer.sources[variable]))
+        value = self.state(variable)
         shape, xp = shape_of(value), CPU.xp
         size = value.size if shape else 1
         scatter = Scatter(size, stream)
@@ -185,12 +228,12 @@ class Case:
         share = sizes / largest  # what is much smaller than the largest moves less: no step may change its sign
         share = xp.where((share > 0) & (share < TINY_SHARE), share, 1.0)
         directions = []
-        for _ in range(DIRECTIONS if size else 0):
+        for k in range(DIRECTIONS if size else 0):
             vector = scatter.numbers(shape)
             if is_complex(value):
                 vector = vector + 1j * scatter.numbers(shape)
             vector = vector * share
-            directions.append(Direction(variable, vector if shape else vector.item(), " along a random direction"))
+            directions.append(Direction(variable, vector if shape else vector.item(), " along a random direction", k))
         return directions
 
     def pairs(self, first: str, others: Sequence[str]) -> list[tuple[Direction, list[Direction]]]:
@@ -217,6 +260,17 @@ class Case:
             total = total + (term.sum() if shape_of(term) else term)
         return total
 
+    def state(self, variable: str) -> Any:
+        """The value of a variable."""
+        return primal(read(self.point.answer.sources[variable]))
+
+    def reach(self, direction: Direction) -> float:
+        """The size of the values that a direction moves, 1 for zeros."""
+        value = self.state(direction.variable)
+        moved = abs(value)[direction.vector != 0] if shape_of(value) else abs(value)
+        largest = float(moved.max()) if shape_of(moved) else float(moved)
+        return largest if largest > 0 and math.isfinite(largest) else 1.0
+
     @cached_property
     def value(self) -> float:
         return float(self.total([primal(p) for p in self.parts]))
@@ -238,35 +292,6 @@ class Case:
         value = float(self.total([primal(read(p)) for p in parts]))
         release(run, frame)
         return value
-
-    def tangent(self, vectors: Mapping[str, Any]) -> float:
-        """The derivative where variables move along these vectors, in forward mode."""
-        point = self.point
-        by_name = {point.answer.sources[variable].name: vector for variable, vector in vectors.items()}
-        run = Run(point.program.options.settings, point.inputs)
-
-        def direction(name: str, state: Any) -> Any:
-            if name not in by_name:
-                return None
-            vector = by_name[name]
-            if shape_of(state):
-                return run.backend.xp.asarray(vector).astype(state.dtype)
-            return type(state)(vector)
-
-        perturb(run, direction, not point.program.asks_for_nothing)
-        frame = execute(point.program.compiled, run)
-        total = 0.0
-        for part, weight in zip(
-            leaves(point.program.answer(run, frame, point.answer.targets).targets[self.output]), self.weights, strict=True
-        ):
-            value = read(part)
-            if run.trace.level:
-                value = lowered(value, run.trace.level)
-            if level_of(value) == run.direction_level:
-                term = primal(value.tangent) * weight
-                total += float(term.sum() if shape_of(term) else term)
-        release(run, frame)
-        return total
 
     # ---- its history again ---------------------------------------------------------------------------------------------
 
@@ -308,3 +333,16 @@ def seed_of(value: Any, weight: Any) -> Any:
     if shape_of(inner):
         return CPU.xp.asarray(weight).astype(inner.dtype)
     return weight if type(inner) is float else type(inner)(weight)
+
+
+def _tangent(run: Run, target: Any, weights: Sequence[Any]) -> float:
+    """The weighted sum of the tangents of an output's parts."""
+    total = 0.0
+    for part, weight in zip(leaves(target), weights, strict=True):
+        value = read(part)
+        if run.trace.level:
+            value = lowered(value, run.trace.level)
+        if level_of(value) == run.direction_level:
+            term = primal(value.tangent) * weight
+            total += float(term.sum() if shape_of(term) else term)
+    return total

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 
 from ...diagnostics import GradcliError
-from ...engine.backends import CPU, is_complex, shape_of
+from ...engine.backends import CPU, is_complex
 from ...engine.boxes import primal
 from ...engine.continuation import NotAnalyticError
 from ...engine.history import rounding
@@ -18,6 +18,7 @@ from ...engine.values import Variable, read
 from . import closed_form
 from .closed_form import SkippedError
 from .differences import RELIABLE, Estimate, Samples, extrapolated, remainder
+from .lane_runs import SMALLEST, first_step
 from .point import Case, Direction, quiet
 from .results import AGREE, DISAGREE, INCONCLUSIVE, SKIPPED, CheckOptions, Finding
 
@@ -29,7 +30,6 @@ SAFETY = 10.0  # times an estimated error
 ILL = 1e-9  # a relative error of a derivative from rounding alone, that is worth mentioning
 EXACT = ("complex", "sympy")  # methods that have no other error
 REPEATS = 5  # evaluations with other rounding errors
-FIRST_STEP = 0.05
 
 
 class Judge:
@@ -41,7 +41,8 @@ class Judge:
         self.case, self.direction, self.options = case, direction, options
         self.ours, self.size = case.along(direction)
         self._samples: Samples | None = None
-        self.smallest = 1e-2  # that a variable is taken to be, for the first step
+        self.smallest = SMALLEST  # that a variable is taken to be, for the first step
+        self.in_lanes = True  # whether the program may run for several differences at once
         self.on_trace = False  # whether differences are taken along the trace
 
     def finding(self, method: str) -> Finding:
@@ -104,15 +105,16 @@ class Judge:
     @property
     def reach(self) -> float:
         """How far a variable can sensibly be moved along the direction: the size of its values, 1 for zeros."""
-        return reach(self.case, self.direction)
+        return self.case.reach(self.direction)
 
     @property
     def samples(self) -> Samples:
         if self._samples is None:
             function = self._along_the_trace if self.on_trace else self._of_the_program
-            first = FIRST_STEP * max(self.reach, self.smallest)
-            first = float(CPU.xp.float32(first)) if self.case.point.eps > 1e-10 else first
+            first = first_step(self.case, self.direction, self.smallest)
             self._samples = Samples(function, self.case.value, first, self.case.point.eps)
+            if self.in_lanes and not self.on_trace:
+                self._samples.ahead = self.case.point.neighbours.beside(self.case, self.direction, first) or []
         return self._samples
 
     def _of_the_program(self, h: float) -> float:
@@ -126,6 +128,14 @@ class Judge:
             return float(self.case.replay((self.direction, h)))
         except GradcliError:
             return math.nan
+
+    def take_apart(self) -> bool:
+        """From now on runs the program for each difference by itself; whether it didn't."""
+        was = self._samples is not None and bool(self._samples.ahead)
+        self.in_lanes = False
+        if was:
+            self._samples = None
+        return was
 
     def compare_differences(self, found: Finding) -> None:
         """The verdict on extrapolated differences."""
@@ -155,14 +165,6 @@ class Judge:
         self.on_trace, self._samples = True, None
 
 
-def reach(case: Case, direction: Direction) -> float:
-    """The size of the values that a direction moves, 1 for zeros."""
-    value = primal(read(case.point.answer.sources[direction.variable]))
-    moved = abs(value)[direction.vector != 0] if shape_of(value) else abs(value)
-    largest = float(moved.max()) if shape_of(moved) else float(moved)
-    return largest if largest > 0 and math.isfinite(largest) else 1.0
-
-
 # ---- methods ---------------------------------------------------------------------------------------------------------
 
 
@@ -175,7 +177,7 @@ def _forward(judge: Judge, found: Finding) -> None:
         if case.point.is_long:
             estimate = case.carried(direction)
         else:
-            estimate = case.tangent({direction.variable: direction.vector})
+            estimate = case.point.tangents(direction)[case.output]
     except GradcliError as error:
         raise SkippedError(f"{error.diagnostics[0].message}") from None
     judge.compare(found, Estimate(estimate, 0.0), max(judge.size, abs(estimate)))
@@ -226,12 +228,22 @@ def _imaginary(value: object) -> float:
 
 def _differences(judge: Judge, found: Finding) -> None:
     judge.compare_differences(found)
+    if found.verdict != AGREE and judge.take_apart():
+        found.verdict, found.reason = AGREE, ""
+        judge.compare_differences(found)
     if found.verdict != AGREE and judge.look_closer():
         found.verdict, found.reason = AGREE, ""
         judge.compare_differences(found)
 
 
 def _taylor(judge: Judge, found: Finding) -> None:
+    _compare_orders(judge, found)
+    if found.verdict != AGREE and judge.take_apart():
+        found.verdict, found.reason = AGREE, ""
+        _compare_orders(judge, found)
+
+
+def _compare_orders(judge: Judge, found: Finding) -> None:
     order, room, is_linear = remainder(judge.samples, judge.ours)
     found.theirs, found.error = order, room
     if 1.7 < order < 2.3:

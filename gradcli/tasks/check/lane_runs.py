@@ -1,0 +1,195 @@
+"""Runs of a program for many rows at once, with other values of its variables in each: as lanes, where the rows can go on
+together. Where they can't, a check runs the program for each by itself.
+
+`Neighbours` has what a program gives beside a point: all steps of all directions come from one run.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ...diagnostics import GradcliError
+from ...engine.backends import CPU, shape_of
+from ...engine.boxes import primal
+from ...engine.by_rows import ApartError
+from ...engine.evaluator import execute, release
+from ...engine.lanes import Group, Lanes, UnrelatedError
+from ...engine.levels import perturb
+from ...engine.run import Run
+from ...engine.values import Variable, leaves, read
+from ..evaluate import Answer
+from .differences import LEVELS, SHRINK, Beside
+
+if TYPE_CHECKING:
+    from .point import Case, Direction, Point, Program
+
+MUCH = 2**23  # elements that the operations of one run may give together
+FIRST_STEP = 0.05  # times the reach of a variable
+SMALLEST = 1e-2  # that a variable is taken to be, for the first step
+MATCH = 2.0**-40  # the relative distance of a row from the program alone that rounding explains
+
+
+class NotTogetherError(Exception):
+    """The rows can't be run together: what happens is to be found out one by one."""
+
+
+class LaneRun:
+    """A run of a program for `size` rows. `columns` are values by declared name, with the rows as their last axis;
+    `direction` the tangent of a variable in forward mode, `(name, state) -> tangent or None`; `recorded`: gradients will be
+    asked for. Raises NotTogetherError."""
+
+    def __init__(
+        self,
+        program: Program,
+        inputs: Mapping[str, Any],
+        columns: Mapping[str, Any],
+        targets: Iterable[str],
+        direction: Callable[[str, Any], Any] | None = None,
+        recorded: bool = False,
+    ) -> None:
+        self.size = next(iter(columns.values())).shape[-1]
+        self.group = Group(self.size)
+        given = {name: Lanes(column, self.group) for name, column in columns.items()}
+        self.run = Run(program.options.settings, {**inputs, **given})
+        self.run.group, self.run.parts_rows = self.group, True
+        if direction is not None:
+            perturb(self.run, direction, not program.asks_for_nothing)
+        elif program.asks_for_nothing and not recorded:
+            perturb(self.run, lambda name, state: None, traced=False)
+
+        def go() -> tuple[list[Any], Answer]:
+            frame = execute(program.compiled, self.run)
+            return frame, program.answer(self.run, frame, targets)
+
+        self.frame, self.answer = together(go)
+
+    def parts(self, case: Case) -> list[Any]:
+        """The parts of an output with the rows last, real numbers. Raises NotTogetherError where there are others."""
+        parts = [self.rows(read(part)) for part in leaves(self.answer.targets[case.output])]
+        if [part.shape[:-1] for part in parts] != [shape_of(weight) for weight in case.weights]:
+            raise NotTogetherError
+        return parts
+
+    def rows(self, value: Any) -> Any:
+        """The real numbers of a value with the rows last. Raises NotTogetherError where they are no real ones."""
+        value = primal(value)
+        if type(value) is Lanes and value.group is not self.group:
+            raise NotTogetherError
+        array = value.array if type(value) is Lanes else CPU.xp.asarray(value)[..., None]
+        if array.dtype.kind != "f":
+            raise NotTogetherError
+        return CPU.xp.broadcast_to(array, (*array.shape[:-1], self.size))
+
+    def release(self) -> None:
+        release(self.run, self.frame)
+
+
+def together(go: Callable[[], Any]) -> Any:
+    """What `go` gives. Raises NotTogetherError where rows stand in each other's way, or one of them fails."""
+    try:
+        return go()
+    except (ApartError, UnrelatedError, MemoryError):
+        raise NotTogetherError from None
+    except GradcliError as error:
+        if error.diagnostics[0].code == "E404":
+            raise  # the time is that of all that is checked
+        raise NotTogetherError from None
+
+
+def weighed(parts: Sequence[Any], weights: Sequence[Any]) -> Any:
+    """The weighted sum of an output's parts in each row, added up in the order in which it is for a row alone."""
+    xp = CPU.xp
+    total: Any = 0.0
+    for part, weight in zip(parts, weights, strict=True):
+        terms = part * (weight[..., None] if shape_of(weight) else weight)
+        flat = xp.ascontiguousarray(xp.moveaxis(terms, -1, 0))
+        total = total + flat.reshape(len(flat), math.prod(flat.shape[1:])).sum(axis=1)
+    return total
+
+
+class Way(NamedTuple):
+    """How a variable is moved at each of some points: by its name in the program, its state there, a vector, and the largest
+    step; all with the points last."""
+
+    name: str
+    state: Any
+    vector: Any
+    first: Any
+
+
+def beside(
+    program: Program, inputs: Mapping[str, Any], cases: Sequence[Case], bases: Mapping[str, Any], ways: Sequence[Way]
+) -> dict[str, Any]:
+    """By output, its value at each of some points, and at all steps from there along each way: first none, then level by level
+    up and down; of shape (ways, points, 1 + 2 * LEVELS), from one run. `bases` are the values by name that differ between the
+    points, with the points last. Raises NotTogetherError."""
+    xp = CPU.xp
+    first = xp.stack([way.first for way in ways])
+    sizes = first[..., None] / SHRINK ** xp.arange(LEVELS)
+    steps = xp.concatenate([xp.zeros((*first.shape, 1)), xp.stack([sizes, -sizes], axis=-1).reshape(*first.shape, -1)], axis=-1)
+    columns = {}
+    for name, base in {**{way.name: way.state for way in ways}, **bases}.items():
+        whole = xp.broadcast_to(base[..., None, :, None], (*base.shape[:-1], *steps.shape)).copy()
+        for k, way in enumerate(ways):
+            if way.name == name:
+                whole[..., k, :, :] += way.vector[..., None] * steps[k]
+        columns[name] = whole.reshape(*base.shape[:-1], steps.size)
+    run = LaneRun(program, inputs, columns, [case.output for case in cases])
+    found = {case.output: weighed(run.parts(case), case.weights).reshape(steps.shape) for case in cases}
+    run.release()
+    return found
+
+
+class Neighbours:
+    """What a program gives beside a point, along each direction in which a variable is moved."""
+
+    def __init__(self, point: Point) -> None:
+        self.point = point
+
+    def beside(self, case: Case, direction: Direction, first: float) -> list[Beside] | None:
+        """The output at all steps, of which `first` is the largest; None where the program has to run for each by itself."""
+        found = self._found.get(direction.key)
+        if found is None:
+            return None
+        value, *rest = found[case.output]
+        is_right = abs(value - case.value) <= MATCH * (case.point.eps / 2.0**-52) * abs(case.value) + 1e-300
+        table = [Beside(first / SHRINK**k, *rest[2 * k : 2 * k + 2]) for k in range(LEVELS)]
+        return table if is_right and first == first_step(case, direction) else None
+
+    @cached_property
+    def _found(self) -> dict[tuple[str, str, int], dict[str, list[float]]]:
+        point = self.point
+        names = {name for case in point.cases for name in case.gradients}
+        sources = {name: s for name, s in point.answer.sources.items() if name in names and type(s) is Variable}
+        pairs = [
+            (direction, self._way(source, direction))
+            for name, source in sources.items()
+            for direction in point.cases[0].directions(name)
+        ]
+        found: dict[tuple[str, str, int], dict[str, list[float]]] = {}
+        at_once = int(MUCH / (200 * point.work * (2 * LEVELS + 1)))  # `work` counts 200 elements as one operation
+        if not at_once:
+            return found
+        for k in range(0, len(pairs), at_once):
+            some = pairs[k : k + at_once]
+            try:
+                values = beside(point.program, point.inputs, point.cases, {}, [way for _, way in some])
+            except NotTogetherError:
+                break
+            for j, (direction, _) in enumerate(some):
+                found[direction.key] = {output: v[j, 0].tolist() for output, v in values.items()}
+        return found
+
+    def _way(self, source: Variable, direction: Direction) -> Way:
+        xp = CPU.xp
+        state, vector = xp.asarray(source.state)[..., None], xp.asarray(direction.vector)[..., None]
+        return Way(source.name, state, vector, xp.array([first_step(self.point.cases[0], direction)]))
+
+
+def first_step(case: Case, direction: Direction, smallest: float = SMALLEST) -> float:
+    """The largest step along a direction."""
+    first = FIRST_STEP * max(case.reach(direction), smallest)
+    return float(CPU.xp.float32(first)) if case.point.eps > 1e-10 else first
