@@ -227,7 +227,7 @@ class _Writer:
                 values = ", ".join([operand.primal for operand in self.operands])
                 lines.append(f"y = apply(frame[0], site, ({values},))")
                 if self.read:
-                    lines += ["p = primal(y)", "if p - p != 0.0: return MISS"]
+                    lines += ["p = primal(y)", "if type(p) is not float or p - p != 0.0: return MISS"]
                 lines.append("return y")
             else:
                 active = tuple([k for k, operand in enumerate(self.operands) if operand.number])

@@ -181,7 +181,8 @@ class History:
         an operation can't be done there, or has no continuation to complex numbers.
         """
         known: dict[int, Any] = {}
-        continues = self.complex is None and any(map(_is_complex, shifts.values()))
+        given = [shift.value if type(shift) is Exactly else shift for shift in shifts.values()]
+        continues = self.complex is None and any(map(_is_complex, given))
 
         def moved(number: int, saved: Any) -> Any:
             if number in known:

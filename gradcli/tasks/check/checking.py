@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from itertools import combinations
+from itertools import combinations, repeat
 from typing import Any
 
 from ...diagnostics import GradcliError
@@ -21,6 +21,7 @@ from .domains import random_points
 from .kinks import kinks
 from .path import Conditions
 from .point import MANY_ROWS, Case, Direction, Point, Program, quiet
+from .points import findings_together
 from .results import AGREE, DISAGREE, INCONCLUSIVE, RULES, SKIPPED, Check, CheckOptions, Finding
 from .second import SecondJudge
 from .verdicts import Judge
@@ -108,12 +109,22 @@ def _check_asked(point: Point, found: Check) -> None:
 
 
 def _check_points(declared: Point, options: CheckOptions, found: Check) -> None:
-    """The same at random points of the domains."""
-    for number, values in enumerate(random_points(declared, options.points), 1):
-        if not values:
-            found.notes.append("no random points: no variable has a domain; declare one with `var x = 0.5 in (0.0, 1.0)`")
-            return
+    """The same at random points of the domains: together where that can be done, one by one where it can't."""
+    points = list(random_points(declared, options.points))
+    if not points[0]:
+        found.notes.append("no random points: no variable has a domain; declare one with `var x = 0.5 in (0.0, 1.0)`")
+        return
+    together: Iterator[list[Finding] | None] = repeat(None)
+    if options.order == 1 and not any(_is_held(case) or _is_slow(case) for case in declared.cases):
+        spans = {finding.output: finding.span for finding in found.findings}
+        together = findings_together(declared, points, found.findings, partial(_compared, options))
+    for number, (values, findings) in enumerate(zip(points, together, strict=False), 1):
         found.points.append(values)
+        if findings is not None:
+            for finding in findings:
+                finding.point, finding.span = number, spans.get(finding.output)
+            found.findings += findings
+            continue
         try:
             point = Point(declared.program, {**declared.inputs, **values})
             for case in point.cases:
@@ -121,6 +132,22 @@ def _check_points(declared: Point, options: CheckOptions, found: Check) -> None:
             point.release()
         except GradcliError as error:
             found.notes.append(f"at point {number} the program fails: {error.diagnostics[0].message}")
+
+
+def _compared(options: CheckOptions, case: Case) -> list[Finding]:
+    """The findings about one output, as the methods have them."""
+    findings = []
+    for variable in case.gradients:
+        judges = [Judge(case, direction, options) for direction in case.directions(variable)]
+        findings += _summed_up([{method: judge.finding(method) for method in options.methods} for judge in judges])
+    return findings
+
+
+def _summed_up(rows: list[dict[str, Finding]]) -> list[Finding]:
+    """A finding for each method, of those on several directions."""
+    findings = [_worst([row[method] for row in rows]) for method in rows[0]] if rows else []
+    _confirm_forward(findings)
+    return findings
 
 
 def differentiated(node: program.Program) -> list[tuple[str, str]]:
@@ -140,8 +167,7 @@ def _check_case(case: Case, options: CheckOptions, found: Check, number: int) ->
         rows = [{method: judge.finding(method) for method in options.methods} for judge in judges]
         if any(f.verdict in (DISAGREE, INCONCLUSIVE) for row in rows for f in row.values()):
             _explain(case, judges, rows, found)
-        findings = [_worst([row[method] for row in rows]) for method in rows[0]] if rows else []
-        _confirm_forward(findings)
+        findings = _summed_up(rows)
         if options.order == 2:
             with quiet():
                 twice = [SecondJudge(judge) for judge in judges]
@@ -163,11 +189,15 @@ def _check_case(case: Case, options: CheckOptions, found: Check, number: int) ->
 def _judge(case: Case, direction: Direction, options: CheckOptions, on_trace: bool) -> Judge:
     """The methods on a direction; `on_trace`: differences are to be taken along the trace."""
     judge = Judge(case, direction, options)
-    # The body of a function with a rule of its own needn't be what the rule is of: only the program as a whole tells.
-    is_long = case.point.is_long and not case.history.own_rules
-    if on_trace or is_long or _is_unsettable(case, direction.variable):
+    if on_trace or _is_slow(case) or _is_unsettable(case, direction.variable):
         judge.use_trace()
     return judge
+
+
+def _is_slow(case: Case) -> bool:
+    """Whether the program isn't run for each difference."""
+    # The body of a function with a rule of its own needn't be what the rule is of: only the program as a whole tells.
+    return case.point.is_long and not case.history.own_rules
 
 
 def _is_unsettable(case: Case, name: str) -> bool:

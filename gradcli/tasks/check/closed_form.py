@@ -28,11 +28,11 @@ class SkippedError(Exception):
 
 def slope(case: Case, direction: Direction) -> float:
     """The derivative along a direction, rounded to a float. Raises SkippedError where there is no closed form."""
-    slopes = _gradient(case, direction.variable)
+    slopes = _gradient(case.origin, direction.variable)
     vector = direction.vector
     pairs = zip(slopes.flat, vector.flat, strict=True) if shape_of(vector) else [(slopes, vector)]
     total = 0.0
-    point = _forms(case.point)[0].point
+    point = case.symbols(_forms(case.point)[0])
     for form, v in pairs:
         if v:
             total += (_number(form, point).conjugate() * v).real

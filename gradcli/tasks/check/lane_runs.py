@@ -9,13 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ...diagnostics import GradcliError
 from ...engine.backends import CPU, shape_of
 from ...engine.boxes import primal
 from ...engine.by_rows import ApartError
+from ...engine.derivatives import number_of
 from ...engine.evaluator import execute, release
+from ...engine.history import History, ValueTrace
 from ...engine.lanes import Group, Lanes, UnrelatedError
 from ...engine.levels import perturb
 from ...engine.run import Run
@@ -26,6 +28,7 @@ from .differences import LEVELS, SHRINK, Beside
 if TYPE_CHECKING:
     from .point import Case, Direction, Point, Program
 
+ROWS = 2 * LEVELS + 1  # that a table of differences takes: the point itself, and two a level
 MUCH = 2**23  # elements that the operations of one run may give together
 FIRST_STEP = 0.05  # times the reach of a variable
 SMALLEST = 1e-2  # that a variable is taken to be, for the first step
@@ -36,10 +39,13 @@ class NotTogetherError(Exception):
     """The rows can't be run together: what happens is to be found out one by one."""
 
 
+Kind = Literal["values", "gradients", "tangents", "kept"]
+
+
 class LaneRun:
-    """A run of a program for `size` rows. `columns` are values by declared name, with the rows as their last axis;
-    `direction` the tangent of a variable in forward mode, `(name, state) -> tangent or None`; `recorded`: gradients will be
-    asked for. Raises NotTogetherError."""
+    """A run of a program for many rows. `columns` are values by declared name, with the rows as their last axis. `kind` is what
+    the run is for: its values alone, gradients, a history with every value, or tangents, which variables begin with as
+    `direction` says: `(name, group) -> lanes or None`. Raises NotTogetherError."""
 
     def __init__(
         self,
@@ -47,24 +53,36 @@ class LaneRun:
         inputs: Mapping[str, Any],
         columns: Mapping[str, Any],
         targets: Iterable[str],
-        direction: Callable[[str, Any], Any] | None = None,
-        recorded: bool = False,
+        kind: Kind = "values",
+        direction: Callable[[str, Group], Any] | None = None,
     ) -> None:
         self.size = next(iter(columns.values())).shape[-1]
-        self.group = Group(self.size)
-        given = {name: Lanes(column, self.group) for name, column in columns.items()}
-        self.run = Run(program.options.settings, {**inputs, **given})
-        self.run.group, self.run.parts_rows = self.group, True
-        if direction is not None:
-            perturb(self.run, direction, not program.asks_for_nothing)
-        elif program.asks_for_nothing and not recorded:
-            perturb(self.run, lambda name, state: None, traced=False)
+        group = self.group = Group(self.size)
+        run = self.run = Run(
+            program.options.settings, {**inputs, **{n: Lanes(c, group) for n, c in columns.items()}}, kind == "kept"
+        )
+        run.group, run.parts_rows = group, True
+        if kind == "kept":
+            run.trace, run.bodies = ValueTrace(), 1
+        elif direction is not None:
+            perturb(run, lambda name, state: direction(name, group), not program.asks_for_nothing)
+        elif kind == "values" and program.asks_for_nothing:
+            perturb(run, lambda name, state: None, traced=False)
 
         def go() -> tuple[list[Any], Answer]:
-            frame = execute(program.compiled, self.run)
-            return frame, program.answer(self.run, frame, targets)
+            frame = execute(program.keeping if kind == "kept" else program.compiled, run)
+            return frame, program.answer(run, frame, targets)
 
         self.frame, self.answer = together(go)
+        self._histories: dict[str, History] = {}
+
+    def history(self, output: str) -> History:
+        """An output as a function of the variables, where the run kept everything."""
+        if output not in self._histories:
+            traced = [v for v in map(read, leaves(self.answer.targets[output])) if type(v) is tuple]
+            numbers = {n for s in self.answer.sources.values() if (n := number_of(s)) is not None}
+            self._histories[output] = History(self.run, traced, numbers)
+        return self._histories[output]
 
     def parts(self, case: Case) -> list[Any]:
         """The parts of an output with the rows last, real numbers. Raises NotTogetherError where there are others."""
@@ -124,7 +142,7 @@ def beside(
     program: Program, inputs: Mapping[str, Any], cases: Sequence[Case], bases: Mapping[str, Any], ways: Sequence[Way]
 ) -> dict[str, Any]:
     """By output, its value at each of some points, and at all steps from there along each way: first none, then level by level
-    up and down; of shape (ways, points, 1 + 2 * LEVELS), from one run. `bases` are the values by name that differ between the
+    up and down; of shape (ways, points, ROWS), from one run. `bases` are the values by name that differ between the
     points, with the points last. Raises NotTogetherError."""
     xp = CPU.xp
     first = xp.stack([way.first for way in ways])
@@ -143,6 +161,16 @@ def beside(
     return found
 
 
+def table(case: Case, found: Sequence[float], direction: Direction, first: float) -> list[Beside] | None:
+    """The levels in a row of what `beside` gives; None where they aren't those of the steps from `first` on, or of another
+    function than the program alone."""
+    value, *rest = found
+    is_right = abs(value - case.value) <= MATCH * (case.point.eps / 2.0**-52) * abs(case.value) + 1e-300
+    if not is_right or first != first_step(case, direction):
+        return None
+    return [Beside(first / SHRINK**k, *rest[2 * k : 2 * k + 2]) for k in range(LEVELS)]
+
+
 class Neighbours:
     """What a program gives beside a point, along each direction in which a variable is moved."""
 
@@ -154,10 +182,7 @@ class Neighbours:
         found = self._found.get(direction.key)
         if found is None:
             return None
-        value, *rest = found[case.output]
-        is_right = abs(value - case.value) <= MATCH * (case.point.eps / 2.0**-52) * abs(case.value) + 1e-300
-        table = [Beside(first / SHRINK**k, *rest[2 * k : 2 * k + 2]) for k in range(LEVELS)]
-        return table if is_right and first == first_step(case, direction) else None
+        return table(case, found[case.output], direction, first)
 
     @cached_property
     def _found(self) -> dict[tuple[str, str, int], dict[str, list[float]]]:
@@ -170,7 +195,7 @@ class Neighbours:
             for direction in point.cases[0].directions(name)
         ]
         found: dict[tuple[str, str, int], dict[str, list[float]]] = {}
-        at_once = int(MUCH / (200 * point.work * (2 * LEVELS + 1)))  # `work` counts 200 elements as one operation
+        at_once = int(MUCH / (200 * point.work * ROWS))  # `work` counts 200 elements as one operation
         if not at_once:
             return found
         for k in range(0, len(pairs), at_once):

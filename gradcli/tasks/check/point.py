@@ -24,6 +24,7 @@ from ...engine.values import leaves, read
 from ...lang import program
 from ..evaluate import Answer, prepare
 from ..evaluation import Options
+from .differences import Beside
 from .lane_runs import Neighbours
 from .scatter import Scatter
 
@@ -165,7 +166,11 @@ class Point:
         perturb(run, direction, not self.program.asks_for_nothing)
         frame = execute(self.program.compiled, run)
         targets = self.program.answer(run, frame, self.answer.targets).targets
-        found = {case.output: _tangent(run, targets[case.output], case.weights) for case in self.cases}
+        found = {}
+        for case in self.cases:
+            parts = zip(leaves(targets[case.output]), case.weights, strict=True)
+            terms = [t * weight for part, weight in parts if (t := tangent_of(run, part)) is not None]
+            found[case.output] = sum((float(t.sum() if shape_of(t) else t) for t in terms), 0.0)
         release(run, frame)
         return found
 
@@ -293,6 +298,14 @@ class Case:
         release(run, frame)
         return value
 
+    def beside(self, direction: Direction, first: float) -> list[Beside] | None:
+        """The output at all steps along a direction, of which `first` is the largest, where one run gives them all."""
+        return self.point.neighbours.beside(self, direction, first)
+
+    def tangent(self, direction: Direction) -> float:
+        """The derivative along a direction, in forward mode."""
+        return self.point.tangents(direction)[self.output]
+
     # ---- its history again ---------------------------------------------------------------------------------------------
 
     @cached_property
@@ -313,6 +326,20 @@ class Case:
         tangents = iter(self.history.tangents({number: vector}))
         parts = [next(tangents) if type(read(v)) is tuple else None for v in leaves(answer.targets[self.output])]
         return float(sum(CPU.xp.sum(t * w) for t, w in zip(parts, self.weights, strict=True) if t is not None))
+
+    def imaginary(self, direction: Direction, step: float) -> float:
+        """The imaginary part of the output along that path, where a variable is moved by an imaginary step."""
+        return float(CPU.xp.imag(self.replay((direction, step * 1j))))
+
+    @property
+    def origin(self) -> Case:
+        """The case whose closed forms are those of this one."""
+        return self
+
+    def symbols(self, forms: Any) -> Mapping[Any, Any]:
+        """The values of the symbols in closed forms."""
+        point: Mapping[Any, Any] = forms.point
+        return point
 
     def replay(self, *moves: tuple[Direction, Any], disturb: Any = None, watch: Any = None) -> Any:
         """The output along that path, where variables have moved, each by a step, which may be complex, along its direction."""
@@ -335,14 +362,9 @@ def seed_of(value: Any, weight: Any) -> Any:
     return weight if type(inner) is float else type(inner)(weight)
 
 
-def _tangent(run: Run, target: Any, weights: Sequence[Any]) -> float:
-    """The weighted sum of the tangents of an output's parts."""
-    total = 0.0
-    for part, weight in zip(leaves(target), weights, strict=True):
-        value = read(part)
-        if run.trace.level:
-            value = lowered(value, run.trace.level)
-        if level_of(value) == run.direction_level:
-            term = primal(value.tangent) * weight
-            total += float(term.sum() if shape_of(term) else term)
-    return total
+def tangent_of(run: Run, part: Any) -> Any:
+    """The tangent of a value in forward mode; None where it has none."""
+    value = read(part)
+    if run.trace.level:
+        value = lowered(value, run.trace.level)
+    return primal(value.tangent) if level_of(value) == run.direction_level else None

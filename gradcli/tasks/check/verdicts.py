@@ -11,10 +11,9 @@ from collections.abc import Callable
 
 from ...diagnostics import GradcliError
 from ...engine.backends import CPU, is_complex
-from ...engine.boxes import primal
 from ...engine.continuation import NotAnalyticError
 from ...engine.history import rounding
-from ...engine.values import Variable, read
+from ...engine.values import Variable
 from . import closed_form
 from .closed_form import SkippedError
 from .differences import RELIABLE, Estimate, Samples, extrapolated, remainder
@@ -114,7 +113,7 @@ class Judge:
             first = first_step(self.case, self.direction, self.smallest)
             self._samples = Samples(function, self.case.value, first, self.case.point.eps)
             if self.in_lanes and not self.on_trace:
-                self._samples.ahead = self.case.point.neighbours.beside(self.case, self.direction, first) or []
+                self._samples.ahead = self.case.beside(self.direction, first) or []
         return self._samples
 
     def _of_the_program(self, h: float) -> float:
@@ -177,7 +176,7 @@ def _forward(judge: Judge, found: Finding) -> None:
         if case.point.is_long:
             estimate = case.carried(direction)
         else:
-            estimate = case.point.tangents(direction)[case.output]
+            estimate = case.tangent(direction)
     except GradcliError as error:
         raise SkippedError(f"{error.diagnostics[0].message}") from None
     judge.compare(found, Estimate(estimate, 0.0), max(judge.size, abs(estimate)))
@@ -187,14 +186,13 @@ def _complex(judge: Judge, found: Finding) -> None:
     case = judge.case
     if case.point.program.options.dtype != "float64":
         raise SkippedError("the complex step needs float64")
-    source = primal(read(case.point.answer.sources[judge.direction.variable]))
-    if is_complex(source):
+    if is_complex(case.state(judge.direction.variable)):
         raise SkippedError(f"`{judge.direction.variable}` is complex")
     if case.history.complex is not None:
         raise SkippedError(f"the program computes with complex numbers (line {case.history.complex.span.line})")
     step = tiny_step(judge.reach)
     verify_no_underflow(judge.ours, step)
-    slope = _imaginary(case.replay((judge.direction, step * 1j))) / step
+    slope = case.imaginary(judge.direction, step) / step
     scale = max(judge.size, abs(slope))
     error = 0.0
     if abs(slope - judge.ours) > judge.floor(scale):
