@@ -16,7 +16,7 @@ from ..ops.formula import Formula
 from .apply import elementwise, structural
 from .backends import CPU, shape_of
 from .formulas import forward_formula
-from .lanes import Lanes, deepest, with_rows
+from .lanes import Lanes, deepest, narrow, with_rows
 from .run import Run
 from .tape import Site
 
@@ -51,12 +51,20 @@ def continued(run: Run, site: Site, operands: list[Any], options: Mapping[str, A
 
 
 def _on_rows(run: Run, site: Site, operands: list[Any], options: Mapping[str, Any]) -> Lanes:
-    """The same of many rows at once, where it goes element by element."""
-    group = deepest(operands)
-    if group is None or not site.op.elementwise:
+    """The same of many rows at once; one by one where it doesn't go element by element."""
+    group, xp = deepest(operands), run.backend.xp
+    if group is None:
         raise NotAnalyticError(site)
+    if not site.op.elementwise:
+        rows = [
+            [v.array[..., k] if type(v) is Lanes else v for v in (narrow(v, group) for v in operands)] for k in range(group.size)
+        ]
+        results = [continued(run, site, row, options) for row in rows]
+        if any(type(y) is list for y in results):
+            raise NotAnalyticError(site)
+        return Lanes(xp.stack([xp.asarray(y) for y in results], axis=-1), group)
     arrays = [with_rows(v, group) for v in operands]
-    y, xp = continued(run, site, arrays, options), run.backend.xp
+    y = continued(run, site, arrays, options)
     shape = xp.broadcast_shapes(*(shape_of(v) for v in arrays))
     return Lanes(xp.ascontiguousarray(xp.broadcast_to(y, shape)), group)
 

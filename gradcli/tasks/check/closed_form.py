@@ -28,11 +28,12 @@ class SkippedError(Exception):
 
 def slope(case: Case, direction: Direction) -> float:
     """The derivative along a direction, rounded to a float. Raises SkippedError where there is no closed form."""
-    slopes = _gradient(case.origin, direction.variable)
+    origin = case.origin
+    slopes = _gradient(origin, direction.variable)
     vector = direction.vector
     pairs = zip(slopes.flat, vector.flat, strict=True) if shape_of(vector) else [(slopes, vector)]
     total = 0.0
-    point = case.symbols(_forms(case.point)[0])
+    point = case.symbols(forms_of(origin.point))
     for form, v in pairs:
         if v:
             total += (_number(form, point).conjugate() * v).real
@@ -43,7 +44,7 @@ def second(case: Case, first: Direction, lasts: Sequence[Direction]) -> float:
     """The second derivative along a direction, and then along all of some."""
     from ...engine.symbolic.calculus import depth, derivative
 
-    forms = _forms(case.point)[0]
+    forms = forms_of(case.point)
     slopes = _gradient(case, first.variable)
     for direction in (first, *lasts):
         if direction.variable in forms.earlier:
@@ -131,6 +132,11 @@ def _exactly(weight: Any, binary: Any) -> Any:
     made = weight.astype(object)
     made.flat = [binary(w) for w in weight.flat]
     return made
+
+
+def forms_of(point: Point) -> Any:
+    """The closed forms of a program on the path that it takes at a point. Raises SkippedError where there are none."""
+    return _forms(point)[0]
 
 
 def _forms(point: Point) -> Any:

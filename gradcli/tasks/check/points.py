@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from functools import cached_property, partial
 from typing import Any, NoReturn
 
@@ -17,6 +18,7 @@ from ...engine.derivatives import gradients, number_of
 from ...engine.history import Exactly
 from ...engine.lanes import Lanes
 from ...engine.values import Variable, leaves, read
+from .closed_form import forms_of
 from .differences import Beside
 from .lane_runs import MUCH, ROWS, Kind, LaneRun, NotTogetherError, Way, beside, first_step, table, together, weighed
 from .point import Case, Direction, Point, quiet, tangent_of
@@ -71,17 +73,17 @@ class Rows:
         self.declared, self.size = declared, len(values)
         xp = CPU.xp
         self.sources = {name: declared.answer.sources[name] for name in _names(declared)}
-        if not self.sources or not all(type(s) is Variable for s in self.sources.values()):
+        if not all(type(s) is Variable for s in self.sources.values()):
             raise NotTogetherError
-        self.moved = set(values[0])
+        self.given, self.moved = values, set(values[0])
         # All of them, so that no gradient is the sum over the rows.
         self.columns = {s.name: _repeated(s.state, self.size) for s in self.sources.values()}
         self.columns |= {name: xp.stack([xp.asarray(value[name]) for value in values], axis=-1) for name in self.moved}
         self.values, self.gradients = self._values_and_gradients()
-        points = [Row(self, declared.cases[0], k) for k in range(self.size)]
-        self.directions = [[d for name in self.sources for d in Case.directions(row, name)] for row in points]
+        points = [Row(self, case, k) for case in declared.cases[:1] for k in range(self.size)]
+        self.directions = [[d for name in self.sources for d in Case.directions(row, name)] for row in points] or [[]]
         self.keys = [d.key for d in self.directions[0]]
-        self.reaches = xp.array([[row.reach(d) for d in ds] for row, ds in zip(points, self.directions, strict=True)]).T
+        self.reaches = xp.array([[row.reach(d) for d in ds] for row, ds in zip(points, self.directions, strict=False)]).T
         names = [self.sources[name].name for name, _, _ in self.keys]
         self.vectors = [xp.stack([xp.asarray(ds[j].vector) for ds in self.directions], axis=-1) for j in range(len(names))]
         firsts = [
@@ -90,6 +92,9 @@ class Rows:
         ways = [Way(name, self.columns[name], v, first) for name, v, first in zip(names, self.vectors, firsts, strict=True)]
         self.tables = beside(declared.program, declared.inputs, declared.cases, self.columns, ways) if ways else {}
         self._imaginary: dict[tuple[str, int], Any] = {}
+        self._points: dict[int, Point] = {}
+        self._paths: dict[Any, Point] = {}
+        self._origins: dict[tuple[Any, str], Case] = {}
 
     def run(self, kind: Kind, columns: Mapping[str, Any] | None = None, direction: Any = None) -> LaneRun:
         point = self.declared
@@ -175,6 +180,30 @@ class Rows:
                 total = total + weighed([xp.imag(value.array)], [weight])
         return total
 
+    def origin(self, case: Case, k: int) -> Case:
+        """The output on the path of a point, whose closed forms are those of all points on it. Raises SkippedError."""
+        forms = forms_of(self.declared)
+        if self.is_straight(forms):
+            return case
+        point = self._at(k)
+        outcomes = tuple([(span, holds) for _, span, holds in forms_of(point).trace.outcomes])
+        point = self._paths.setdefault(outcomes, point)
+        if (outcomes, case.output) not in self._origins:
+            there = self._origins[outcomes, case.output] = copy(case)
+            there.point, there.forms = point, {}
+        return self._origins[outcomes, case.output]
+
+    def is_straight(self, forms: Any) -> bool:
+        """Whether closed forms hold at all points, on whatever path they are."""
+        return not (forms.notes or forms.trace.outcomes)
+
+    def _at(self, k: int) -> Point:
+        """The declared point with the values of another one, for its closed forms."""
+        if k not in self._points:
+            point = self._points[k] = copy(self.declared)
+            point.inputs, point.forms = {**point.inputs, **self.given[k]}, None
+        return self._points[k]
+
     def release(self) -> None:
         if "kept" in vars(self):
             self.kept.release()
@@ -217,16 +246,16 @@ class Row(Case):
 
     @property
     def origin(self) -> Case:
-        return self.declared
+        return self.rows.origin(self.declared, self.k)
 
     def symbols(self, forms: Any) -> Mapping[Any, Any]:
-        if forms.notes or forms.trace.outcomes or not self.rows.moved <= self.rows.columns.keys() & _given(self.rows.sources):
-            self._apart()  # the forms hold on the path that the declared values take
+        sources = self.rows.sources
+        if forms.notes or not self.rows.moved <= {source.name for source in sources.values()}:
+            self._apart()  # the forms have numbers of one point in them
         point = dict(forms.point)
-        for name, source in self.rows.sources.items():
-            if source.name in self.rows.moved:
-                symbols, value = forms.symbols[name], self.state(name)
-                point.update(zip(symbols.flat, value.flat, strict=True) if shape_of(value) else [(symbols, value)])
+        for name in sources:
+            symbols, value = forms.symbols[name], self.state(name)
+            point.update(zip(symbols.flat, value.flat, strict=True) if shape_of(value) else [(symbols, value)])
         return point
 
     def rerun(self, *moves: Any) -> float:
@@ -237,10 +266,6 @@ class Row(Case):
 
     def _apart(self) -> NoReturn:
         raise NotTogetherError
-
-
-def _given(sources: Mapping[str, Any]) -> set[str]:
-    return {source.name for source in sources.values()}
 
 
 def _repeated(state: Any, size: int) -> Any:

@@ -1,0 +1,132 @@
+"""What `check` runs for many rows at once: differences, and random points, which find what runs one by one do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from gradcli.diagnostics import Source
+from gradcli.tasks.check import checking
+from gradcli.tasks.check.checking import check
+from gradcli.tasks.check.lane_runs import first_step
+from gradcli.tasks.check.point import Point, Program
+from gradcli.tasks.check.results import METHODS, Check, CheckOptions, Finding
+from gradcli.tasks.evaluation import Options
+from gradcli.tasks.programs import parse_program
+
+N = 12
+
+
+def parsed(text: str) -> Any:
+    return parse_program(Source("<test>", text))
+
+
+def verdicts(found: Check) -> list[tuple[Any, ...]]:
+    return [(f.point, f.output, f.variable, f.method, f.verdict, f.reason) for f in found.findings]
+
+
+# ---- differences -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "var x = 0.7; y = sin(x) * exp(-x)",
+        "var a = 0.7; var b = [1.0, 2.0]; y = sum(b) * a; z = a**2; output w = b * a",
+        "var x = [0.3, -1.2, 2.0, 0.1, 0.9, 1.1]; y = logsumexp(x) * norm(x)",
+        "var x = 0.5; s = x; while s < 20.0 { s = s * (1.0 + x) }; y = s",
+        "var z = 1.0 + 2.0j; y = abs(z)**2",
+        "var x = 0.5; fn f(t) = sin(t) * t; y = grad(f)(x) * x",
+    ],
+    ids=lambda text: text[:40],
+)
+def test_what_lies_beside_a_point_is_what_the_program_gives_there(text: str) -> None:
+    point = Point(Program(parsed(text), Options(mode="reverse")), {})
+    for case in point.cases:
+        for variable in case.gradients:
+            for direction in case.directions(variable):
+                found = case.beside(direction, first_step(case, direction))
+                assert found is not None
+                for step, up, down in found:
+                    assert up == pytest.approx(case.rerun((direction, step)), rel=1e-14, abs=1e-15)
+                    assert down == pytest.approx(case.rerun((direction, -step)), rel=1e-14, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "var x = 0.01; y = sqrt(x - 0.0099) * x",  # an operation that fails for some of the steps
+        "var x = 0.5; a = [1.0, 2.0]; if x > 0.5 { y = a[7] } else { y = x }",
+        "var x: float[n] = [1.0, 2.0]; var other: float[n] = [3.0, 4.0]; y = sum(x * other)",
+    ],
+)
+def test_where_the_rows_cannot_go_together_each_step_runs_by_itself(text: str) -> None:
+    found = check(parsed(text), {}, CheckOptions(methods=("forward", "complex", "differences", "taylor")))
+    assert "disagree" not in {f.verdict for f in found.findings}
+    assert {f.method for f in found.findings} == {"forward", "complex", "differences", "taylor"}
+
+
+def test_forward_mode_runs_once_for_all_outputs() -> None:
+    point = Point(Program(parsed("var x = 0.7; output y = x**2; output z = sin(x)"), Options(mode="reverse")), {})
+    (direction,) = point.cases[0].directions("x")
+    assert point.tangents(direction) == pytest.approx({"y": 1.4, "z": 0.7648421872844885})
+    assert point.tangents(direction) is point.tangents(direction)
+
+
+# ---- points ----------------------------------------------------------------------------------------------------------
+
+TOGETHER = [
+    "var k = 0.5 in (0.1, 5.0); var x = 2.0; y = log(k) * x",
+    "var a = 0.5 in (0.1, 5.0); var b = 1.0 in (-1.0, 2.0); output y = sin(a*b) * exp(-a) + b**2; output z = a / (1 + b**2)",
+    "var x = [1.0, 2.0, 3.0] in (0.1, 5.0); y = sum(log(x) * x); output w = x**2",
+    "var x = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0] in (0.1, 5.0); y = sum(log(x) * x) * norm(x)",
+    "var x = 0.5 in (-1.0, 1.0); if x > 0 { y = x**2 } else { y = sin(x) }",
+    "var x = 0.5 in (0.1, 1.0); s = x; for i in range(5) { s = s*0.9 + sin(s*x) }; y = s",
+    "var x = 1.5 in (1.1, 3.0); s = x; while s < 20.0 { s = s * x }; y = s",
+    "var x = 0.5 in (0.1, 1.0); fn f(t) = sin(t)*t; y = grad(f)(x)**2",
+    "var x = [[2.0, 0.3], [0.1, 1.5]] in (0.1, 3.0); y = sum(x @ x)",
+    "var x = 0.5 in (0.1, 1.0); frozen s = 2.0 in (1.0, 3.0); y = s * x**2",
+]
+APART = [
+    "var x = 0.5 in (-1.0, 1.0); y = log(x)",
+    "var x = 0.5 in (0.0, 1.0); a = [1.0, 2.0]; if x < 0.49 { y = a[7] } else { y = x }",
+    "var x = 0.5 in (-1.0, 1.0); y = round(4 * x) * x + abs(x)",
+    "var x = 0.5 in (0.1, 1.0); x :-= 0.1; y = x**2",
+    "fn f(t) { return t**2 } backward (dy) { return dy }; var x = 0.5 in (0.1, 1.0); y = f(x)",
+]
+
+
+def found_at_points(text: str, monkeypatch: pytest.MonkeyPatch, apart: bool, **options: Any) -> tuple[Check, list[bool]]:
+    """The check of a program at random points, and which of these were checked together."""
+    together: list[bool] = []
+    original = checking.findings_together
+
+    def watched(*given: Any) -> Iterator[list[Finding] | None]:
+        for findings in original(*given):
+            together.append(findings is not None)
+            yield None if apart else findings
+
+    monkeypatch.setattr(checking, "findings_together", watched)
+    found = check(parsed(text), {}, CheckOptions(points=N, **options))
+    monkeypatch.undo()
+    return found, together
+
+
+@pytest.mark.parametrize("text", [*TOGETHER, *APART], ids=lambda text: text[:60])
+def test_points_together_find_what_points_one_by_one_do(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    options: dict[str, Any] = {"methods": tuple(METHODS)}
+    found, together = found_at_points(text, monkeypatch, apart=False, **options)
+    alone, _ = found_at_points(text, monkeypatch, apart=True, **options)
+    assert verdicts(found) == verdicts(alone)
+    assert (str(found.points), found.notes, found.exit_code) == (str(alone.points), alone.notes, alone.exit_code)
+    assert text not in TOGETHER or all(together)
+
+
+def test_points_in_float32(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = TOGETHER[1]
+    options: dict[str, Any] = {"run": Options(mode="reverse", dtype="float32"), "methods": ("forward", "differences", "taylor")}
+    found, _ = found_at_points(text, monkeypatch, apart=False, **options)
+    alone, _ = found_at_points(text, monkeypatch, apart=True, **options)
+    assert verdicts(found) == verdicts(alone)
