@@ -45,7 +45,7 @@ def check_all(
 
     context = multiprocessing.get_context("fork" if "fork" in multiprocessing.get_all_start_methods() else None)
     with ProcessPoolExecutor(min(jobs, len(names)), context) as pool:
-        yield from pool.map(work, names, chunksize=max(1, len(names) // (8 * jobs)))
+        yield from pool.map(work, names)
 
 
 def check_file(name: str, expr: str | None, inputs: Mapping[str, Any], options: CheckOptions) -> Check:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ...diagnostics import GradcliError
 from ...engine.backends import CPU, shape_of
-from ...engine.boxes import primal
+from ...engine.boxes import level_of, lowered, primal
 from ...engine.by_rows import ApartError
 from ...engine.derivatives import number_of
 from ...engine.evaluator import execute, release
@@ -161,6 +161,39 @@ def beside(
     return found
 
 
+def tangents(
+    program: Program, inputs: Mapping[str, Any], cases: Sequence[Case], columns: Mapping[str, Any], moving: Mapping[str, Any]
+) -> dict[str, Any]:
+    """By output, its derivatives in forward mode, where variables begin with the tangents `moving`; all with the rows last, which
+    are of one run. Raises NotTogetherError."""
+    targets = [case.output for case in cases]
+    lanes = LaneRun(
+        program, inputs, columns, targets, "tangents", lambda n, group: Lanes(moving[n], group) if n in moving else None
+    )
+    found = {}
+    for case in cases:
+        found[case.output] = CPU.xp.zeros(lanes.size)
+        for part, weight in zip(leaves(lanes.answer.targets[case.output]), case.weights, strict=True):
+            if (tangent := tangent_of(lanes.run, part)) is not None:
+                found[case.output] += weighed([lanes.rows(tangent)], [weight])
+    lanes.release()
+    return found
+
+
+def tangent_of(run: Run, part: Any) -> Any:
+    """The tangent of a value in forward mode; None where it has none."""
+    value = read(part)
+    if run.trace.level:
+        value = lowered(value, run.trace.level)
+    return primal(value.tangent) if level_of(value) == run.direction_level else None
+
+
+def repeated(state: Any, size: int) -> Any:
+    """A state with so many rows as its last axis."""
+    array = CPU.xp.asarray(state)
+    return CPU.xp.ascontiguousarray(CPU.xp.broadcast_to(array[..., None], (*array.shape, size)))
+
+
 def table(case: Case, found: Sequence[float], direction: Direction, first: float) -> list[Beside] | None:
     """The levels in a row of what `beside` gives; None where they aren't those of the steps from `first` on, or of another
     function than the program alone."""
@@ -189,16 +222,11 @@ class Neighbours:
         point = self.point
         names = {name for case in point.cases for name in case.gradients}
         sources = {name: s for name, s in point.answer.sources.items() if name in names and type(s) is Variable}
-        pairs = [
-            (direction, self._way(source, direction))
-            for name, source in sources.items()
-            for direction in point.cases[0].directions(name)
-        ]
+        directions = [(d, source) for name, source in sources.items() for d in point.cases[0].directions(name)]
+        pairs = [(direction, self._way(source, direction)) for direction, source in directions]
         found: dict[tuple[str, str, int], dict[str, list[float]]] = {}
         at_once = int(MUCH / (200 * point.work * ROWS))  # `work` counts 200 elements as one operation
-        if not at_once:
-            return found
-        for k in range(0, len(pairs), at_once):
+        for k in range(0, len(pairs), max(at_once, 1)) if at_once else ():
             some = pairs[k : k + at_once]
             try:
                 values = beside(point.program, point.inputs, point.cases, {}, [way for _, way in some])

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ...collector import collector_paused
 from ...diagnostics import GradcliError
 from ...engine.backends import CPU, ieee, is_complex, is_inexact, shape_of
-from ...engine.boxes import level_of, lowered, primal
+from ...engine.boxes import primal
 from ...engine.derivatives import gradients, number_of
 from ...engine.derived import asks_for_nothing
 from ...engine.evaluator import Compiled, compile_program, deep_stack, execute, release
@@ -25,7 +25,7 @@ from ...lang import program
 from ..evaluate import Answer, prepare
 from ..evaluation import Options
 from .differences import Beside
-from .lane_runs import Neighbours
+from .lane_runs import Neighbours, tangent_of
 from .scatter import Scatter
 
 FEW = 4  # elements that are looked at one by one; of more, random directions are
@@ -360,11 +360,3 @@ def seed_of(value: Any, weight: Any) -> Any:
     if shape_of(inner):
         return CPU.xp.asarray(weight).astype(inner.dtype)
     return weight if type(inner) is float else type(inner)(weight)
-
-
-def tangent_of(run: Run, part: Any) -> Any:
-    """The tangent of a value in forward mode; None where it has none."""
-    value = read(part)
-    if run.trace.level:
-        value = lowered(value, run.trace.level)
-    return primal(value.tangent) if level_of(value) == run.direction_level else None

@@ -20,8 +20,22 @@ from ...engine.lanes import Lanes
 from ...engine.values import Variable, leaves, read
 from .closed_form import forms_of
 from .differences import Beside
-from .lane_runs import MUCH, ROWS, Kind, LaneRun, NotTogetherError, Way, beside, first_step, table, together, weighed
-from .point import Case, Direction, Point, quiet, tangent_of
+from .lane_runs import (
+    MUCH,
+    ROWS,
+    Kind,
+    LaneRun,
+    NotTogetherError,
+    Way,
+    beside,
+    first_step,
+    repeated,
+    table,
+    tangents,
+    together,
+    weighed,
+)
+from .point import Case, Direction, Point, quiet
 from .results import AGREE, SKIPPED, Finding
 from .verdicts import tiny_step
 
@@ -77,7 +91,7 @@ class Rows:
             raise NotTogetherError
         self.given, self.moved = values, set(values[0])
         # All of them, so that no gradient is the sum over the rows.
-        self.columns = {s.name: _repeated(s.state, self.size) for s in self.sources.values()}
+        self.columns = {s.name: repeated(s.state, self.size) for s in self.sources.values()}
         self.columns |= {name: xp.stack([xp.asarray(value[name]) for value in values], axis=-1) for name in self.moved}
         self.values, self.gradients = self._values_and_gradients()
         points = [Row(self, case, k) for case in declared.cases[:1] for k in range(self.size)]
@@ -96,10 +110,9 @@ class Rows:
         self._paths: dict[Any, Point] = {}
         self._origins: dict[tuple[Any, str], Case] = {}
 
-    def run(self, kind: Kind, columns: Mapping[str, Any] | None = None, direction: Any = None) -> LaneRun:
+    def run(self, kind: Kind) -> LaneRun:
         point = self.declared
-        columns = self.columns if columns is None else columns
-        return LaneRun(point.program, point.inputs, columns, point.answer.targets, kind, direction)
+        return LaneRun(point.program, point.inputs, self.columns, point.answer.targets, kind)
 
     def _values_and_gradients(self) -> tuple[dict[str, Any], dict[tuple[str, str], Any]]:
         lanes, xp = self.run("gradients"), CPU.xp
@@ -133,15 +146,10 @@ class Rows:
         moving = {name: xp.zeros((*c.shape[:-1], n, self.size), c.dtype) for name, c in self.columns.items()}
         for j, (name, _, _) in enumerate(self.keys):
             moving[self.sources[name].name][..., j, :] = self.vectors[j]
-        lanes = self.run("tangents", columns, lambda name, group: Lanes(_flat(moving[name]), group) if name in moving else None)
-        found = {}
-        for case in self.declared.cases:
-            found[case.output] = xp.zeros((n, self.size))
-            for part, weight in zip(leaves(lanes.answer.targets[case.output]), case.weights, strict=True):
-                if (tangent := tangent_of(lanes.run, part)) is not None:
-                    found[case.output] += weighed([lanes.rows(tangent)], [weight]).reshape(n, self.size)
-        lanes.release()
-        return found
+        moving = {name: _flat(column) for name, column in moving.items()}
+        point = self.declared
+        found = tangents(point.program, point.inputs, point.cases, columns, moving)
+        return {output: values.reshape(n, self.size) for output, values in found.items()}
 
     @cached_property
     def kept(self) -> LaneRun:
@@ -266,12 +274,6 @@ class Row(Case):
 
     def _apart(self) -> NoReturn:
         raise NotTogetherError
-
-
-def _repeated(state: Any, size: int) -> Any:
-    """A state with the points as its last axis."""
-    array = CPU.xp.asarray(state)
-    return CPU.xp.ascontiguousarray(CPU.xp.broadcast_to(array[..., None], (*array.shape, size)))
 
 
 def _flat(array: Any) -> Any:
