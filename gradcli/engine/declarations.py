@@ -12,7 +12,7 @@ from .apply import apply, plain_array, to_array
 from .backends import INT_MAX, INT_MIN, dtype_name, shape_of
 from .by_rows import part_off
 from .changes import note
-from .compiler import Compiler
+from .compiler import Compiler, own_nodes
 from .expressions import compile_expression, compile_value
 from .indexing import compile_items
 from .keeping import KeepingTrace
@@ -254,6 +254,7 @@ def compile_update(c: Compiler, node: program.Update) -> Callable[[list[Any]], N
     owner = compile_expression(c, node.variable.object) if isinstance(node.variable, program.Index) else None
     items = compile_items(c, node.variable.items) if isinstance(node.variable, program.Index) else None
     op_site = Site(node.op, node.span) if node.op is not None else None
+    n_operations = _operations(node) if c.keeps_all else None
 
     def update(frame: list[Any]) -> None:
         run = frame[0]
@@ -268,15 +269,37 @@ def compile_update(c: Compiler, node: program.Update) -> Callable[[list[Any]], N
         if type(variable) is not Variable or variable.kind in ("const", "watched"):
             what = "a constant" if type(variable) is Variable and variable.kind == "const" else describe(variable)
             run.fail("E312", f"`:=` updates a variable, and this is {what}", node.span, help=_meant(node.variable))
-        new = value(frame)
+        trace = run.trace
+        passes_over = n_operations is not None and isinstance(trace, KeepingTrace) and not trace.keeps_states
+        if passes_over:
+            assert isinstance(trace, KeepingTrace)
+            segment, trace.segment = trace.segment, None
+            try:
+                new = value(frame)
+            finally:
+                trace.segment = segment
+            trace.pass_over(n_operations or 0, new)
+        else:
+            new = value(frame)
         if op_site is not None:
             old = variable.box if index is None else _element(run, node, variable, index)
-            if not run.trace.keeps_all:  # a state has no history, so what leads to it needs none
+            if passes_over or not trace.keeps_all:  # a state has no history, so what leads to it needs none
                 old, new = primal(old), primal(new)
             new = apply(run, op_site, (old, new))
         _set_state(run, variable, new, index, node)
 
     return update
+
+
+def _operations(node: program.Update) -> int | None:
+    """The number of operations in a new state; None where it calls anything, which may do more than give a value."""
+    nodes = list(own_nodes([node.value]))
+    if not all(isinstance(n, _PLAIN) for n in nodes):
+        return None
+    return sum(isinstance(n, program.Apply) for n in nodes) + (node.op is not None)
+
+
+_PLAIN = (program.Apply, program.Constant, program.Read)
 
 
 def _meant(node: program.Expression) -> str:

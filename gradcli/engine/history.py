@@ -39,17 +39,19 @@ class ValueTrace(KeepingTrace):
 
     updated  the variables that have had more than one state
     work     what the run took, in operations on numbers
+    passed   the operations that weren't recorded, because only a state was made of them
     sweeps   the derivatives that the program asked for: targets, and what by; some of each place
     """
 
-    __slots__ = ("_told", "rows_one_by_one", "sweeps", "updated", "work")
+    __slots__ = ("_told", "passed", "rows_one_by_one", "sweeps", "updated", "work")
+    keeps_states = False
 
     def __init__(self, rows_one_by_one: int = FEW_ROWS) -> None:
         super().__init__()
         self.rows_one_by_one = rows_one_by_one
         self.segments = []
         self.updated: set[int] = set()
-        self.work = 0.0
+        self.work, self.passed = 0.0, 0
         self.room = 2**62
         self.sweeps: list[tuple[list[Traced], set[int]]] = []
         self._told: Counter[Any] = Counter()
@@ -91,6 +93,10 @@ class ValueTrace(KeepingTrace):
         self._told[place] += 1
         if place is not None and self._told[place] <= SWEEPS_A_PLACE:
             self.sweeps.append((targets, wanted))
+
+    def pass_over(self, operations: int, value: Any) -> None:
+        self.passed += operations
+        self.work += operations * (1.0 + getattr(value, "size", 1) / 200)
 
     def left(self, number: int, value: Any, span: Span, how: str) -> None:
         self.updated.add(number)

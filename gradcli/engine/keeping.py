@@ -33,6 +33,7 @@ class KeepingTrace(Trace):
         "witnessed",
     )  # fmt: skip
     keeps_all = True
+    keeps_states = True  # what the states of variables were made of, too
 
     def __init__(self) -> None:
         super().__init__()
@@ -69,6 +70,9 @@ class KeepingTrace(Trace):
         """Notes that a history ends: the value became the state of a variable."""
         if type(value) is tuple:
             self.states.setdefault(number, []).append((value, span, how))
+
+    def pass_over(self, operations: int, value: Any) -> None:
+        """Told of operations that weren't recorded, because only a state was made of them, and of what they gave."""
 
     def asked(self, targets: list[Traced], wanted: set[int]) -> None:
         """Told of every sweep: from which targets back to what. A kind of this trace may note it."""

@@ -9,6 +9,7 @@ from ...diagnostics import Diagnostic, GradcliError
 from ...engine.backends import is_complex, shape_of
 from ...engine.boxes import primal
 from ...engine.evaluator import execute
+from ...engine.history import ValueTrace
 from ...engine.values import leaves, read
 from .point import Case, Direction, Point
 
@@ -92,7 +93,9 @@ def _differentiated(case: Case, variable: str) -> Any:
     try:
         if len(case.history.steps) > MANY_STEPS:
             return f"the path is too long for a closed form: {len(case.history.steps)} operations"
-        if (n_records := case.point.kept[0].trace.number) > MANY_RECORDS:
+        trace = case.point.kept[0].trace
+        assert isinstance(trace, ValueTrace)
+        if (n_records := trace.number + trace.passed) > MANY_RECORDS:
             return f"the run is too long for closed forms: {n_records} operations"
         source = primal(read(case.point.answer.sources[variable]))
         if shape_of(source) and source.size > MANY_SYMBOLS:
