@@ -8,6 +8,7 @@ very function that a gradient is the gradient of.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
@@ -30,7 +31,12 @@ FEW_ROWS = 64  # of `vmap`, whose operations are kept for each row
 COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 _CUTS = ("detach", "stop_gradient")
 MAX_SWEEPS, SWEEPS_A_PLACE = 40, 2
+PATIENCE = 60  # sweeps in a row of which none was to be noted
 ROUNDING = 2.0**-52
+
+
+class EnoughError(Exception):
+    """A run that is for its sweeps alone has had those that are noted."""
 
 
 class ValueTrace(KeepingTrace):
@@ -41,9 +47,10 @@ class ValueTrace(KeepingTrace):
     work     what the run took, in operations on numbers
     passed   the operations that weren't recorded, because only a state was made of them
     sweeps   the derivatives that the program asked for: targets, and what by; some of each place
+    patience how many more sweeps there may be until one is noted, before the run is ended; none for one that isn't for them
     """
 
-    __slots__ = ("_told", "passed", "rows_one_by_one", "sweeps", "updated", "work")
+    __slots__ = ("_told", "passed", "patience", "rows_one_by_one", "sweeps", "updated", "work")
     keeps_states = False
 
     def __init__(self, rows_one_by_one: int = FEW_ROWS) -> None:
@@ -52,6 +59,7 @@ class ValueTrace(KeepingTrace):
         self.segments = []
         self.updated: set[int] = set()
         self.work, self.passed = 0.0, 0
+        self.patience = math.inf
         self.room = 2**62
         self.sweeps: list[tuple[list[Traced], set[int]]] = []
         self._told: Counter[Any] = Counter()
@@ -86,6 +94,9 @@ class ValueTrace(KeepingTrace):
         return None
 
     def asked(self, targets: list[Traced], wanted: set[int]) -> None:
+        self.patience -= 1
+        if self.patience < 0:
+            raise EnoughError
         if len(self.sweeps) >= MAX_SWEEPS or self.level or any(type(t[0]) is Lanes for t in targets):
             return
         number, segment = targets[0][1:]
@@ -93,6 +104,7 @@ class ValueTrace(KeepingTrace):
         self._told[place] += 1
         if place is not None and self._told[place] <= SWEEPS_A_PLACE:
             self.sweeps.append((targets, wanted))
+            self.patience = max(self.patience, PATIENCE)  # what is infinite stays so
 
     def pass_over(self, operations: int, value: Any) -> None:
         self.passed += operations

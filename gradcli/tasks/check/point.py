@@ -15,7 +15,7 @@ from ...engine.boxes import primal
 from ...engine.derivatives import gradients, number_of
 from ...engine.derived import asks_for_nothing
 from ...engine.evaluator import Compiled, compile_program, deep_stack, execute, release
-from ...engine.history import FEW_ROWS, History, ValueTrace
+from ...engine.history import FEW_ROWS, PATIENCE, EnoughError, History, ValueTrace
 from ...engine.levels import perturb
 from ...engine.modules import named_variables
 from ...engine.run import Run
@@ -117,7 +117,8 @@ class Point:
         options = self.program.options
         options = options.with_changes(max_steps=min(FIRST_STEPS, options.max_steps or FIRST_STEPS))
         run, trace = self._keeping_run(options)
-        with suppress(GradcliError):
+        trace.patience = PATIENCE
+        with suppress(GradcliError, EnoughError):
             execute(compile_program(options.settings, self.program.node, keeps_all=True), run)
         return run, trace.sweeps.copy()
 
