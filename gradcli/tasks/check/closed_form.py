@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
 from typing import Any
 
 from ...diagnostics import Diagnostic, GradcliError
@@ -43,10 +44,10 @@ def slope(case: Case, direction: Direction) -> float:
 
 def second(case: Case, first: Direction, lasts: Sequence[Direction]) -> float:
     """The second derivative along a direction, and then along all of some."""
+    slopes = _gradient(case, first.variable)
     from ...engine.symbolic.calculus import depth, derivative
 
     forms = forms_of(case.point)
-    slopes = _gradient(case, first.variable)
     for direction in (first, *lasts):
         if direction.variable in forms.earlier:
             raise SkippedError(f"`{direction.variable}` has had several states")
@@ -100,10 +101,10 @@ def _differentiated(case: Case, variable: str) -> Any:
         source = primal(read(case.point.answer.sources[variable]))
         if shape_of(source) and source.size > MANY_SYMBOLS:
             return f"`{variable}` has {source.size} elements, too many for a closed form"
+        forms, answer = _forms(case.point)
         from ...engine.symbolic.calculus import depth, gradient
         from ...engine.symbolic.exact import binary
 
-        forms, answer = _forms(case.point)
         parts = [forms.of(part) for part in leaves(answer.targets[case.output])]
         weighed = [part * _exactly(weight, binary) for part, weight in zip(parts, case.weights, strict=True)]
         work = sum(map(forms.size, _scalars(weighed))) * (source.size if shape_of(source) else 1)
@@ -144,6 +145,8 @@ def forms_of(point: Point) -> Any:
 
 def _forms(point: Point) -> Any:
     """The forms of a run and what it answers. Raises SkippedError."""
+    if point.forms is None and find_spec("sympy") is None:
+        point.forms = "SymPy isn't installed"
     if point.forms is None:
         from ...engine.symbolic.exact import binary
         from ...engine.symbolic.forms import Forms
