@@ -292,11 +292,13 @@ def compile_update(c: Compiler, node: program.Update) -> Callable[[list[Any]], N
 
 
 def _operations(node: program.Update) -> int | None:
-    """The number of operations in a new state; None where it calls anything, which may do more than give a value."""
+    """The number of operations in a new state; None where there is more than these, on numbers and names: a call, or what asks
+    for a gradient, has to be seen."""
     nodes = list(own_nodes([node.value]))
-    if not all(isinstance(n, _PLAIN) for n in nodes):
+    operations = [n for n in nodes if isinstance(n, program.Apply)]
+    if not all(n.op.elementwise for n in operations) or not all(isinstance(n, _PLAIN) for n in nodes):
         return None
-    return sum(isinstance(n, program.Apply) for n in nodes) + (node.op is not None)
+    return len(operations) + (node.op is not None)
 
 
 _PLAIN = (program.Apply, program.Constant, program.Read)
