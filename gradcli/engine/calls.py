@@ -15,6 +15,7 @@ from . import builtins, indexing, modules, tapes
 from .apply import apply
 from .choices import deciding
 from .compiler import Closure, Compiler, own_cells
+from .derived import is_request
 from .fusion import body_on_rows
 from .inlining import known_functions
 from .liveness import Liveness
@@ -275,6 +276,7 @@ def compile_engine_call(c: Compiler, node: program.Apply) -> Closure:
     """A builtin that needs the engine: its operands come as they are, variables unread."""
     from .expressions import compile_expression
 
+    c.derives = c.derives or is_request(node.op)
     if node.op.transforms and all(_is_constant(value) for _, value in node.options):
         return _compile_transform(c, node)
     implementation = builtins.implementation(node.op)

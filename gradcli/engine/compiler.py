@@ -29,6 +29,7 @@ class Compiler:
     functions  the slots of the frame being compiled that hold one function for good (`inlining.py`)
     in_function  whether what is compiled is inside a function
     asks       whether a function asks for gradients of values (`grad(y, x)`, a tape); a run that keeps everything does
+    derives    whether a derivative of a function is asked for
     rules      whether a function has a rule of its own, or is opaque
     parameters  the slots of the function being compiled that are its parameters
     liveness   which names of the frame being compiled are still read (`liveness.py`); None where all may be, from outside
@@ -46,6 +47,7 @@ class Compiler:
         self.fusing = False
         self.functions: dict[int, Any] = {}
         self.in_function, self.asks, self.rules = False, keeps_all, False
+        self.derives = False
         self.parameters: set[int] = set()
         self.liveness: Any = None
         self.settings = settings

@@ -18,11 +18,13 @@ from .formulas import partial_formula, partial_on_reals, per_op
 
 EXPRESSION = "expression"  # the name of compound ops that a program's expressions are
 ONE, ZERO = Formula("number", 1.0), Formula("number", 0.0)
+DERIVED = "derived"  # the value of an operation in a formula that is a derivative
 
 
 def compound(name: str, formula: Formula, n_operands: int, category: str = "arithmetic") -> Op:
-    """The op of a formula of `n_operands` operands."""
+    """The op of a formula of `n_operands` operands; of the category "derivatives" where a part of it is one."""
     derivatives: list[Formula] = []
+    category = "derivatives" if any(node.value == DERIVED for node in formula if node.arguments) else category
 
     def partial_by(k: int) -> Callable[..., Formula]:
         def partial(m: Any, y: Any, *operands: Any) -> Formula:
@@ -90,10 +92,17 @@ def substitute(formula: Formula, places: dict[int | str, Formula]) -> Formula:
         elif node.kind == "result":
             made[id(node)] = places["result"]
         elif node.arguments:
-            made[id(node)] = Formula(node.kind, None, tuple([made[id(a)] for a in node.arguments]))
+            made[id(node)] = Formula(node.kind, node.value, tuple([made[id(a)] for a in node.arguments]))
         else:
             made[id(node)] = node
     return made[id(formula)]
+
+
+def derived(formula: Formula) -> Formula:
+    """The formula as one that is told from others: a derivative that a program asked for. A number depends on nothing."""
+    if formula.kind == "number":
+        return formula
+    return Formula(formula.kind, DERIVED, formula.arguments) if formula.arguments else Formula("mul", DERIVED, (ONE, formula))
 
 
 def differentiate(formula: Formula, n_operands: int, seed: Formula = ONE) -> list[Formula]:

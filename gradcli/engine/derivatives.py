@@ -315,8 +315,9 @@ def hvp(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> A
 
 
 def contains_derivative(run: Run, traced: list[Traced]) -> bool:
-    """Whether the history of the values holds anything that a sweep computed. Parts the rows of data where some do."""
-    if not run.trace.swept:
+    """Whether the history of the values holds anything that a sweep computed, or what was read as such. Parts the rows of data
+    where some do."""
+    if not (run.trace.swept or run.derives):
         return False
     needed = {t[1] for t in traced}
     segments = reachable([t[2] for t in traced], 0)
@@ -325,7 +326,7 @@ def contains_derivative(run: Run, traced: list[Traced]) -> bool:
         for k in range(len(segment) - 1, -1, -1):
             if segment.first + k in needed:
                 site, in0, in1 = records[k * STRIDE : k * STRIDE + 3]
-                if site.of is not None:
+                if site.of is not None or site.op.category == "derivatives":
                     if run.parts_rows and run.group is not None and run.group.outermost().divided:
                         verify_derived(run, traced, segments)
                     return True

@@ -23,11 +23,11 @@ class Compiled:
     """A program compiled for one choice of settings; can be run any number of times. `once`: no derivative that it asks for
     will be differentiated again, and so none needs to be recorded."""
 
-    __slots__ = ("asks", "block", "cells", "once", "program", "rules", "template")
+    __slots__ = ("asks", "block", "cells", "derives", "once", "program", "rules", "template")
 
     def __init__(self, node: program.Program, block: Statement, asks: bool, rules: bool) -> None:
         self.program, self.block, self.asks, self.rules = node, block, asks, rules
-        self.once = False
+        self.derives = self.once = False
         self.cells = [k + FRAME_HEAD for k in own_cells(node.body)]
         self.template = [None] * FRAME_HEAD + [UNSET] * node.n_slots
 
@@ -54,7 +54,9 @@ def compile_program(
     c.declared = {s.slot.index for s in declarations(node.body)}
     with collector_paused(), deep_stack():
         block = compile_block(c, node.body)
-    return Compiled(node, block, c.asks, c.rules)
+    compiled = Compiled(node, block, c.asks, c.rules)
+    compiled.derives = c.derives
+    return compiled
 
 
 def deep_stack() -> AbstractContextManager[None]:
@@ -69,7 +71,7 @@ def deep_stack() -> AbstractContextManager[None]:
 def execute(compiled: Compiled, run: Run) -> list[Any]:
     """Executes a program in a fresh run; returns the top-level frame. Raises GradcliError; the run holds what came before."""
     frame = compiled.frame(run)
-    run.asks, run.rules = compiled.asks, compiled.rules
+    run.asks, run.rules, run.derives = compiled.asks, compiled.rules, compiled.derives
     run.once = compiled.once and run.direction is None  # in forward mode what a sweep computes has tangents
     try:
         with collector_paused(), ieee(), deep_stack():

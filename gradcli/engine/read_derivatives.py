@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from ..lang import program
 from ..ops.formula import Formula
-from .compound import ONE, ZERO, differentiate, plus, scaled, substitute
+from .compound import ONE, ZERO, derived, differentiate, plus, scaled, substitute
 
 Value = Formula | list[Formula]
 Callee = Callable[[list[Formula], dict[str, Value]], Value]  # of the arguments, and of those by keyword
@@ -100,7 +100,7 @@ def _grad(reader: Reader, function: Callee, positions: list[int], listed: bool) 
         if keywords:
             raise NotPlainError
         _, partials = _differentiated(reader, function, positions, arguments)
-        return partials if listed else partials[0]
+        return [derived(p) for p in partials] if listed else derived(partials[0])
 
     return call
 
@@ -110,7 +110,7 @@ def _value_and_grad(reader: Reader, function: Callee, positions: list[int], list
         if keywords or listed:
             raise NotPlainError
         value, (partial,) = _differentiated(reader, function, positions, arguments)
-        return [value, partial]
+        return [value, derived(partial)]
 
     return call
 
@@ -121,7 +121,7 @@ def _vjp(reader: Reader, function: Callee, positions: list[int], listed: bool) -
         if isinstance(u, list):
             raise NotPlainError
         _, partials = _differentiated(reader, function, positions, arguments)
-        shares = [scaled("strict_mul", _weight(u), partial) for partial in partials]
+        shares = [derived(scaled("strict_mul", _weight(u), partial)) for partial in partials]
         return shares if listed else shares[0]
 
     return call
@@ -140,7 +140,7 @@ def _value_and_jvp(reader: Reader, function: Callee, positions: list[int], liste
         for v, partial, rests in zip(vectors, partials, still, strict=True):
             if not rests or not partial.reads() <= moving:  # what is 0 still depends on what it is computed from
                 total = plus(total, scaled("strict_mul", _weight(v), partial))
-        return [value, total]
+        return [value, derived(total)]
 
     return call
 

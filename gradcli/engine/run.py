@@ -65,6 +65,7 @@ class Run:
     asks       whether a function of the program asks for a gradient of a value, so that tangents need a trace
     bodies     how many calls are inside each other whose tangents go over the trace (`levels.py`)
     recordings how many calls are inside each other that are recorded for a transform
+    derives    whether the program asks for a derivative of a function, which may be read as a formula
     once       whether nothing that a derivative gave will be differentiated, so that no sweep needs to be recorded
     rules      whether a function of the program has a rule of its own, whose derivatives depend on the mode
     direction  in forward mode, the tangent of a variable, `(name, state) -> tangent or None`, at `direction_level`
@@ -76,8 +77,8 @@ class Run:
     """
 
     __slots__ = (
-        "_free_memory", "asks", "attached", "backend", "bodies", "changes", "declared", "depth", "diagnostics", "direction",
-        "direction_level", "draws", "expectations", "group", "imports", "inputs", "level", "once", "outputs",
+        "_free_memory", "asks", "attached", "backend", "bodies", "changes", "declared", "depth", "derives", "diagnostics",
+        "direction", "direction_level", "draws", "expectations", "group", "imports", "inputs", "level", "once", "outputs",
         "parts_rows", "paused", "place", "printed", "recordings", "replaced", "rules", "settings", "sizes", "steps", "trace",
         "unconnected", "used_inputs",
     )  # fmt: skip
@@ -106,7 +107,7 @@ class Run:
         self.level = 0
         self.direction: Callable[[str, Any], Any] | None = None
         self.direction_level = 0
-        self.asks = self.once = self.rules = False
+        self.asks = self.derives = self.once = self.rules = False
         self.paused = self.bodies = self.recordings = 0
         self.place: Span | None = None
         self.steps = 0

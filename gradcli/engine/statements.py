@@ -270,6 +270,7 @@ def _import(c: Compiler, node: program.Import) -> Statement:
             c.settings, node.program, c.keeps_all, c.imports, f"{c.prefix}{node.slot.name}.", c.places
         )
     compiled = c.imports[key]
+    c.derives = c.derives or compiled.derives
     c.asks, c.rules = c.asks or compiled.asks, c.rules or compiled.rules
 
     def load(frame: list[Any]) -> None:

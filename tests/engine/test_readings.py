@@ -285,3 +285,37 @@ def test_one_record_for_a_derivative(monkeypatch: pytest.MonkeyPatch) -> None:
     (segment,) = reachable([v[2] for v in traced], 0)
     assert segment.records[-STRIDE].op.name == "expression"
     assert run.trace.number == segment.first + len(segment)
+
+
+@pytest.mark.parametrize("hot", [1, NEVER])
+@pytest.mark.parametrize(
+    ("expression", "asked"),
+    [
+        ("grad(f)(x)", False),
+        ("grad(f)(x)**2 + x", False),
+        ("grad(p)(x)", False),  # another variable, as it is
+        ("grad(h)(x)", False),
+        ("jvp(f)(x, 1.0) + f(x)", False),
+        ("vjp(f)(x, u = 2.0)", False),
+        ("value_and_grad(f)(x)[0]", True),
+        ("value_and_grad(f)(x)[1]", False),
+        ("grad(f, wrt = [0])(x)[0]", False),
+        ("k(x)", False),
+        ("f(x) * x", True),
+    ],
+)
+def test_outputs_with_a_derivative_get_no_gradient_unasked(
+    monkeypatch: pytest.MonkeyPatch, expression: str, asked: bool, hot: int
+) -> None:
+    monkeypatch.setattr(fusion, "HOT", hot)
+    functions = """var x = 0.8; var w = 3.0
+fn f(x) = x**3 * w
+fn p(x) = x * w
+fn h(x) { y = x; for i in range(2) { y = y*y }; return y }
+fn k(x) { a = x*x; return a + grad(f)(a) }
+"""
+    for source in (
+        f"for i in range(5) {{ z = {expression} }}\noutput z",
+        f"for i in range(5) {{ s = {expression}; z = s * x }}\noutput z",
+    ):
+        assert bool(evaluate(functions + source).gradients) == asked
