@@ -57,7 +57,7 @@ def in_memory(text: str, columns: dict[str, Any], cores: int) -> Task:
     source = Source("<program>", text)
     node, blocks = parse_program(source), blocks_of(columns)
     plan = Plan(source, Options(mode="reverse"), columns=bound_columns(node, list(columns), {}, {}))
-    fields, tile = Computer(plan, node).probe(blocks[0])
+    fields, tile = Computer(plan, node).probe(blocks[0], job=ROWS)
     plan = replace(plan, fields=fields, tile=tile)
     computer = Computer(plan, node)
 

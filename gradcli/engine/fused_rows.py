@@ -110,12 +110,17 @@ class FusedRows:
             if array.dtype.char != "d" or not (self._compares or type(value) is tuple or level_of(value) == UNBOXED):
                 return None
             shapes.append(inner.shape)
-        if largest < MANY:
-            return None
-        self._count += largest
-        if self._count < HOT and not run.parts_rows:  # where what a row gives mustn't depend on what ran before
+        if not self._is_hot(run, largest):
             return None
         return shapes[0] if shapes.count(shapes[0]) == len(shapes) else broadcast_shapes(shapes)
+
+    def _is_hot(self, run: Run, elements: int) -> bool:
+        """Whether so many more elements are to be computed by functions; for rows of data whatever ran before, on which what
+        they give mustn't depend."""
+        if elements < MANY:
+            return False
+        self._count += elements
+        return run.parts_rows or self._count >= HOT
 
 
 def common_trace(boxed: list[Any]) -> Trace | None:

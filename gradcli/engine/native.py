@@ -7,7 +7,9 @@ time. What has others is left to NumPy. How the code is written is said in `nati
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
@@ -15,6 +17,7 @@ from ..ops.formula import Formula
 from .backends import CPU
 from .native_source import COMPARISONS, KINDS, Kernel, Strided
 
+_TIMES: ContextVar[float] = ContextVar("times", default=1.0)
 AFTER = 2**24  # operations on elements; NumPy takes about as long for them as it takes to make the code
 
 
@@ -45,6 +48,16 @@ def _kind_of(node: Formula) -> str:
     return "" if any(arguments) else "bool" if node.kind in COMPARISONS else "float"
 
 
+@contextmanager
+def standing_for(times: float) -> Iterator[None]:
+    """What is computed here stands for so many times as much that is to come."""
+    token = _TIMES.set(max(1.0, times))
+    try:
+        yield
+    finally:
+        _TIMES.reset(token)
+
+
 class Kernels:
     """The native code of formulas: made once they have computed enough, a kernel for each kind of operands."""
 
@@ -58,8 +71,8 @@ class Kernels:
 
     def are_hot(self, elements: int) -> bool:
         """Whether native code is to compute so many elements."""
+        self._left -= int(elements * _TIMES.get())
         if self._left > 0:
-            self._left -= elements
             return False
         if self._readable is None:
             self._readable = can_read(self._formulas)

@@ -10,12 +10,13 @@ import ctypes
 import struct
 from array import array
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple, TypeAlias
 
 from ..ops.formula import Formula
 
 LANES = 8  # float64 numbers in the widest registers; narrower ones take them in several steps
+TOGETHER = 64  # rows that go through a loop over their elements side by side
 
 _ARITHMETIC = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 COMPARISONS = {"lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge", "eq": "oeq", "ne": "une"}
@@ -42,69 +43,83 @@ def mapped(formulas: Sequence[Formula], by_row: tuple[bool, ...]) -> Kernel:
     results, operands = code.arrays[: len(formulas)], code.arrays[len(formulas) :]
 
     def element(i: str) -> None:
-        to, of = [code.at(a, i) for a in results], [code.at(a, i) for a in operands]
-
-        def rows(r: str, width: int) -> None:
-            reading = _Reading(code, width, [code.load(a, r, width, own) for a, own in zip(of, by_row, strict=True)])
-            for address, formula in zip(to, formulas, strict=True):
-                code.store(reading.of(formula), address, r, width, formula.kind in COMPARISONS)
-
+        to = [code.at(result, i) for result in results]
         for width, start, stop in code.stretches():
-            code.loop(start, stop, width, lambda r, _, width=width: rows(r, width))  # type: ignore[misc]
 
-    code.loop("0", "%m", 1, lambda i, _: element(i))
+            def store(r: str, reading: _Reading, width: int = width) -> None:
+                for address, formula in zip(to, formulas, strict=True):
+                    code.store(reading.of(formula), address, r, width, formula.kind in COMPARISONS)
+
+            _each_row(code, start, stop, width, i, operands, by_row, store)
+
+    code.loop("0", "%m", 1, element)
     return code.compiled()
 
 
-def summed(formula: Formula, partials: Sequence[Formula], by_row: tuple[bool, ...], n_totals: int, backwards: bool) -> Kernel:
+def summed(
+    formula: Formula, partials: Sequence[Formula], by_row: tuple[bool, ...], begins: tuple[bool, ...], n_totals: int
+) -> Kernel:
     """The kernel `(n, m, arrays)` of the formula's sum over `m` elements, for each of `n` rows, one element after the other.
-    The `partials` are added up where they belong, in the same order, or `backwards`. The arrays are: the sums, where each
-    partial goes, the operands; and for each of `n_totals` arrays with all of these places, its address and how many elements it
-    has, then the first element that there are partials of, and the first after these."""
+    The `partials` are added up where they belong; but one that `begins` is put there, before the others come. The arrays are:
+    the sums, where each partial goes, the operands; and for each of `n_totals` arrays with all of these places, its address
+    and how many elements it has, then the first element that a partial is put to, and the first after these."""
     code = _Code(1 + len(partials) + len(by_row) + 2 * n_totals)
     y, places, operands = code.arrays[0], code.arrays[1 : 1 + len(partials)], code.arrays[1 + len(partials) :]
     totals = list(zip(operands[len(by_row) :: 2], operands[len(by_row) + 1 :: 2], strict=True))
+    terms = list(zip([*partials, formula], [*places, y], [*begins, False], strict=True))
+    row = code.new("mul i64 %n, 8")
 
-    def rows(r: str, width: int) -> None:
+    def some(begin: str, stop: str, width: int) -> None:
+        """Rows that stay in the cache while the loop goes over their elements."""
         kind = _type(width)
+        end = code.new(f"add i64 {begin}, {TOGETHER}")
+        end = code.new(f"select i1 {code.new(f'icmp slt i64 {end}, {stop}')}, i64 {end}, i64 {stop}")
 
-        def reading(i: str) -> _Reading:
-            values = [code.load(code.at(a, i), r, width, own) for a, own in zip(operands, by_row, strict=False)]
-            return _Reading(code, width, values)
+        def clear(address: str) -> None:
+            code.loop(begin, end, width, lambda r: code.store(_splat(0.0, width), address, r, width))
 
-        def add(found: _Reading, i: str) -> None:
-            for place, partial in zip(places, partials, strict=True):
-                address = code.at(place, i)
-                total = code.new(f"fadd {kind} {code.load(address, r, width, True)}, {found.of(partial)}")
-                code.store(total, address, r, width)
+        def element(i: str) -> None:
+            to = [(term, code.at(place, i), begins) for term, place, begins in terms]
 
-        def element(i: str, so_far: str) -> str:
-            found = reading(i)
-            if not backwards:
-                add(found, i)
-            return code.new(f"fadd {kind} {so_far}, {found.of(formula)}")
+            def add(r: str, reading: _Reading) -> None:
+                for term, address, begins in to:
+                    value = reading.of(term)
+                    if not begins:
+                        value = code.new(f"fadd {kind} {code.load(address, r, width, True)}, {value}")
+                    code.store(value, address, r, width)
 
-        def element_back(i: str) -> None:
-            i = code.new(f"sub i64 {last}, {i}")
-            add(reading(i), i)
+            _each_row(code, begin, end, width, i, operands[: len(by_row)], by_row, add)
 
-        for (address, size), (first, stop) in totals:
-            # Beside -0.0 any number stays as it is, as where the first one is put there.
-            def start(i: str, address: str = address, first: str = first, stop: str = stop) -> None:
-                after, before = code.new(f"icmp sge i64 {i}, {first}"), code.new(f"icmp slt i64 {i}, {stop}")
-                given = code.new(f"and i1 {after}, {before}")
-                value = code.new(f"select i1 {given}, {kind} {_splat(-0.0, width)}, {kind} {_splat(0.0, width)}")
-                code.store(value, code.at((address, row), i), r, width)
+        clear(y[0])
+        for (total, size), (first, after) in totals:
+            for start, end_ in (("0", first), (after, size)):
+                code.loop(start, end_, 1, partial(lambda i, total: clear(code.at((total, row), i)), total=total))
+        code.loop("0", "%m", 1, element)
 
-            code.loop("0", size, 1, lambda i, _, start=start: start(i))  # type: ignore[misc]
-        code.store(code.loop("0", "%m", 1, element, (kind, _splat(0.0, width))), y[0], r, width)
-        if backwards:
-            code.loop("0", "%m", 1, lambda i, _: element_back(i))
-
-    row, last = code.new("mul i64 %n, 8"), code.new("sub i64 %m, 1")
     for width, start, stop in code.stretches():
-        code.loop(start, stop, width, lambda r, _, width=width: rows(r, width))  # type: ignore[misc]
+        code.loop(start, stop, TOGETHER, partial(some, stop=stop, width=width))
     return code.compiled()
+
+
+def _each_row(
+    code: _Code,
+    start: str,
+    stop: str,
+    width: int,
+    i: str,
+    operands: Sequence[tuple[str, str]],
+    by_row: tuple[bool, ...],
+    body: Callable[[str, _Reading], None],
+) -> None:
+    """A loop over rows, `width` of them at a time: `body(row, reading)` of the operands' elements `i`."""
+    addresses = [code.at(operand, i) for operand in operands]
+    shared = {k: code.load(addresses[k], "0", width, False) for k, own in enumerate(by_row) if not own}
+
+    def turn(r: str) -> None:
+        values = [shared[k] if k in shared else code.load(address, r, width, True) for k, address in enumerate(addresses)]
+        body(r, _Reading(code, width, values))
+
+    code.loop(start, stop, width, turn)
 
 
 def _type(width: int, of: str = "double") -> str:
@@ -173,26 +188,18 @@ class _Code:
         self._declared.add(f"declare {kind} {function}({kind})")
         return self.new(f"call {kind} {function}({kind} {argument})")
 
-    def loop(
-        self, start: str, stop: str, step: int, body: Callable[[str, str], Any], carried: tuple[str, str] | None = None
-    ) -> str:
-        """A loop over an index, and perhaps over a value of a type, which begins as `carried` says and goes from turn to turn;
-        returns what it is in the end."""
+    def loop(self, start: str, stop: str, step: int, body: Callable[[str], None]) -> None:
+        """A loop over an index."""
         self._names += 1
-        k, before = self._names, self._block
-        kind, first = carried or ("", "")
+        k = self._names
         self._lines.append(f"  br label %head{k}\nhead{k}:")
-        self._lines.append(f"  %i{k} = phi i64 [{start}, %{before}], [%next{k}, %last{k}]")
-        at = len(self._lines)  # where the value's line comes, once its name is known
+        self._lines.append(f"  %i{k} = phi i64 [{start}, %{self._block}], [%next{k}, %last{k}]")
         self._lines.append(f"  %more{k} = icmp slt i64 %i{k}, {stop}")
         self._lines.append(f"  br i1 %more{k}, label %body{k}, label %end{k}\nbody{k}:")
         self._block = f"body{k}"
-        value = body(f"%i{k}", f"%c{k}")
+        body(f"%i{k}")
         self._lines.append(f"  br label %last{k}\nlast{k}:\n  %next{k} = add i64 %i{k}, {step}\n  br label %head{k}\nend{k}:")
-        if carried is not None:
-            self._lines.insert(at, f"  %c{k} = phi {kind} [{first}, %{before}], [{value}, %last{k}]")
         self._block = f"end{k}"
-        return f"%c{k}"
 
     def compiled(self) -> Kernel:
         text = "\n".join([*sorted(self._declared), "define void @kernel(i64 %n, i64 %m, ptr %table) {", "entry:"])

@@ -27,6 +27,7 @@ from .fusion import collect
 from .indexing import written_index
 from .lanes import Lanes, narrow, with_rows
 from .read_derivatives import NotPlainError
+from .run import Run
 from .sum_functions import sum_function
 from .tape import WithPartials
 from .values import read
@@ -67,14 +68,12 @@ def sums_on_rows(c: Compiler, node: program.Apply, cold: Closure) -> Closure:
 class _RowSum(FusedRows):
     """The operation of a sum's plan."""
 
-    __slots__ = ("_bases", "_is_mean", "_order", "_parts")
+    __slots__ = ("_bases", "_is_mean", "_parts")
 
     def __init__(self, plan: Plan, bases: list[Leaf], node: program.Apply) -> None:
         super().__init__(plan)
         self._bases, self._is_mean = bases, node.op is MEAN
         self._parts: Parts = [leaf.value if leaf.kind == "closure" else (_place(bases, leaf), None) for leaf in plan.leaves]
-        # As a sweep comes to them: first what the terms read as it is, then the parts, the last of them first.
-        self._order = sorted(range(len(self._parts)), key=lambda k: (self._parts[k][1] is not None, -k))
 
     def sum(self, frame: list[Any]) -> Any:
         """The sum, for names that are floats and arrays of them, of many rows, once there were enough of them; MISS where the
@@ -101,7 +100,9 @@ class _RowSum(FusedRows):
         whole = (*shape, group.size)
         backend = run.backend
         inner = [with_rows(term, group) for term in terms]
-        by = [k for k in self._order if self._parts[k][0] in active]
+        by = [k for k, (base, _) in enumerate(self._parts) if base in active]
+        # In the order in which elements come to be the first terms', so that these can go one by one, too.
+        by.sort(key=lambda k: _first(self._parts[k][1], primals[self._parts[k][0]].shape), reverse=True)
         terms_of_one = math.prod(shape) if self._is_mean else 1
         wholes = tuple([shape_of(v) == whole for v in inner])
         function = sum_function(backend, self._key, wholes, tuple(by), terms_of_one)
@@ -120,6 +121,10 @@ class _RowSum(FusedRows):
             return y
         kept = Lanes(WithPartials((group.size,), y.dtype, totals), group)
         return record(trace, site, values, primals, {}, y, active, kept)
+
+    def _is_hot(self, run: Run, elements: int) -> bool:
+        # What several parts give is added up in another order: for rows of data the same, however many run together.
+        return run.parts_rows or super()._is_hot(run, elements)
 
     def _op(self, formula: Formula) -> Op:
         return _sum_op(formula, self._parts, self._is_mean)
@@ -142,6 +147,11 @@ def _part(value: Any, index: Index) -> Any:
     with suppress(IndexError):
         return Lanes(array[index], value.group) if is_lanes else array[index]
     return None
+
+
+def _first(index: Index, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The first element of a part."""
+    return tuple([i.indices(n)[0] if type(i) is slice else i % n for i, n in zip(index or (), shape, strict=False)])
 
 
 # ---- its rule, where partials that came with the value don't do ---------------------------------------------------------

@@ -29,8 +29,8 @@ def sum_function(
 ) -> SumFunction | None:
     """The function `(shape, operands, places, totals) -> sums` of a formula's terms, of which there are `shape` with the rows
     last. The partials by the operands `by` are added up in their `places`, one after the other, in the `totals`: arrays that
-    are written over; all are divided by `divisor`, for a mean. Products are plain ones, right where they are finite. None for a
-    formula that reads no array of the terms' shape."""
+    are written over, and where the first one is put. All are divided by `divisor`, for a mean. Products are plain ones, right
+    where they are finite. None for a formula that reads no array of the terms' shape."""
     formula = formula_of(key)
     partials = differentiate(formula, len(whole))
     if divisor > 1:
@@ -69,44 +69,33 @@ def sum_function(
 def _natively(
     kernels: Kernels, shape: tuple[int, ...], sums: Any, operands: Sequence[Any], places: Sequence[Place], totals: Sequence[Any]
 ) -> bool:
-    """Computes the same by a kernel. Returns False where there is none that adds up in the same order."""
+    """Computes the same by a kernel, which takes the terms one by one. Returns False where it would add up in another order."""
     n = shape[-1]
     if len(shape) != 2:
         return False
-    found: list[list[int]] = [[] for _ in totals]  # where the places begin, in each total
-    more: list[Strided] = []
-    summed_up: set[int] = set()  # the totals of which one element gets a share of every term
+    latest: dict[int, int] = {}  # where the last place began, in each total
+    begins: list[bool] = []
+    facts: list[Strided] = []
     for total, place in places:
         here, whole = strided(place, n), strided(totals[total].reshape(-1, n), n)
-        if here is None or whole is None or here.step not in (0, 8 * n):
+        if here is None or whole is None:
             return False
-        first = (here.address - whole.address) // (8 * n)
-        if not found[total]:
-            put = shape[0] if place.shape == shape else 0  # elements that the first share is put to, and not added
-            more += [Strided(whole.address, totals[total].size // n), Strided(first, first + put)]
-        found[total].append(first)
-        if place.shape != shape:
-            summed_up.add(total)
-    if any(len(found[total]) > 1 for total in summed_up):
-        return False
-    falls, rises = ([v == sorted(v, reverse=way) for v in found if len(v) > 2] for way in (True, False))
-    # Of two numbers the sum is the same in both orders.
-    if not (all(falls) or all(rises)):
-        return False
-    return kernels.run(n, shape[0], [sums, *[place for _, place in places]], operands, more, len(totals), not all(falls))
+        first, is_whole = (here.address - whole.address) // (8 * n), place.shape == shape
+        if is_whole and shape[0] > 1 and here.step != 8 * n:
+            return False
+        begins.append(total not in latest and is_whole)
+        if total not in latest:
+            after = first + shape[0] if is_whole else first
+            facts += [Strided(whole.address, totals[total].size // n), Strided(first, after)]
+        elif first > latest[total] or not is_whole:
+            return False
+        latest[total] = first if is_whole else -1  # an element that gets a share of every term must be the only one
+    arrays = [sums, *[place for _, place in places]]
+    return kernels.run(n, shape[0], arrays, operands, facts, tuple(begins), len(totals))
 
 
 def _is_large(formula: Formula, whole: tuple[bool, ...]) -> bool:
     return any(whole[k] for k in formula.reads() if type(k) is int)
-
-
-def _keep_order(places: Sequence[Place]) -> bool:
-    """Whether elements get their shares in the same order where the terms come one by one: where only one part is added to a
-    total, or where parts go through it in steps of the same length, and the later ones come first."""
-    steps: dict[int, list[int]] = {}
-    for total, place in places:
-        steps.setdefault(total, []).append(place.strides[0] if place.ndim > 1 else 0)
-    return all(len(found) == 1 or (found[0] > 0 and found.count(found[0]) == len(found)) for found in steps.values())
 
 
 def _terms(

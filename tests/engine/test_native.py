@@ -144,10 +144,10 @@ def test_native_code_takes_over_once_it_pays(monkeypatch: pytest.MonkeyPatch) ->
     calls: list[str] = []
     made = native_source._assembled
     monkeypatch.setattr(native_source, "_assembled", lambda text: calls.append(text) or made(text))
-    monkeypatch.setattr(native, "AFTER", 3 * 200)
+    monkeypatch.setattr(native, "AFTER", 2 * 200)
     _forget()
     x, key = _rows(0, (1, 100)), key_of(Formula("operand", 0) * 3.0)
-    for expected in (0, 0, 1, 1):
+    for expected in (0, 1, 1):
         value_function(CPU, key, (True,), ())((1, 100), x)
         assert len(calls) == expected
 

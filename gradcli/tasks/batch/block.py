@@ -14,6 +14,7 @@ from ...engine.declarations import declarations
 from ...engine.derived import named_outputs
 from ...engine.devices import CPU, Sizes
 from ...engine.evaluator import declared_names
+from ...engine.native import standing_for
 from ...engine.row_runs import Answered, Ask, Failed, RowRuns
 from ...lang import program
 from ...rows.blocks import BadPart, Block, Range
@@ -110,9 +111,10 @@ class Computer:
                 runs, tiles = runs + row_runs.runs, tiles + 1
         return self._outcome(block, collected, rejects, runs, tiles)
 
-    def probe(self, block: Block, sizes: Sizes = CPU) -> tuple[tuple[Field, ...], int]:
+    def probe(self, block: Block, sizes: Sizes = CPU, job: int | None = None) -> tuple[tuple[Field, ...], int]:
         """The columns that the first rows of a block give, and how many rows should run at once on a device of these sizes:
-        what a plan has to know. No columns where no row succeeds. Raises GradcliError (E003, E005) for values that all rows
+        what a plan has to know. No columns where no row succeeds. `job` is how many rows there are in all, if that is known:
+        the code that these need is made here, so that forks find it. Raises GradcliError (E003, E005) for values that all rows
         share, and none has a use for."""
         first = FirstRuns(self.node, self.plan.options, self.plan.shared)
         answers: list[tuple[int, Named]] = []
@@ -122,7 +124,8 @@ class Computer:
             for index, tile in _tiles(rows, inputs, PROBED):
                 row_runs = self._row_runs(tile, first.ask)
                 numbers = np.arange(block.size)[index]
-                found = list(row_runs.answers(_size(index)))
+                with standing_for((job or 0) / PROBED):
+                    found = list(row_runs.answers(_size(index)))
                 answers += [(int(numbers[a.rows].min()), a.answer) for a in found if type(a) is Answered]
                 first.verify(found)
                 records = max(records, row_runs.records)

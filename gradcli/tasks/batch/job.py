@@ -184,7 +184,7 @@ class Job:
             block = read_range(self.plan, range)
             if isinstance(block, Outcome):
                 continue
-            fields, tile = computer.probe(block, self.sizes)
+            fields, tile = computer.probe(block, self.sizes, self.source.rows)
             self._learn(fields, tile)
             if fields or not computer.gives_columns:
                 break
