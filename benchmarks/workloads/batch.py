@@ -61,9 +61,11 @@ def in_memory(text: str, columns: dict[str, Any], cores: int) -> Task:
     plan = replace(plan, fields=fields, tile=tile)
     computer = Computer(plan, node)
 
+    room = computer.room(BLOCK)
+
     def task() -> list[Any]:
         total = 0.0
-        for outcome in in_processes(range(len(blocks)), lambda k, empty: computer.compute(blocks[k], empty), cores):
+        for outcome in in_processes(range(len(blocks)), lambda k, empty: computer.compute(blocks[k], empty), cores, room):
             total += float(outcome.columns[0].values.sum())
         return [total]
 

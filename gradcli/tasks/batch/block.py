@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
@@ -22,9 +23,9 @@ from ...rows.writing import Column
 from ..evaluate import prepare
 from ..probes import probes
 from .answers import Named, ask
-from .collecting import Collected, fields_of
+from .collecting import TEXT, Collected, fields_of
 from .plan import Field, Plan, gives_columns
-from .processes import Empty
+from .processes import ALIGNED, Empty
 from .shared import FirstRuns
 
 PROBED = 2**10  # rows that are run to learn what all will be like
@@ -110,6 +111,11 @@ class Computer:
                         rejects.update(dict.fromkeys(np.arange(block.size)[at].tolist(), tuple(diagnostics)))
                 runs, tiles = runs + row_runs.runs, tiles + 1
         return self._outcome(block, collected, rejects, runs, tiles)
+
+    def room(self, rows: int) -> int:
+        """The bytes of what so many rows give."""
+        fields = [field for field in self.plan.fields if field.dtype != TEXT]
+        return sum(rows * math.prod(f.shape) * np.dtype(f.dtype).itemsize + ALIGNED for f in fields)
 
     def probe(self, block: Block, sizes: Sizes = CPU, job: int | None = None) -> tuple[tuple[Field, ...], int]:
         """The columns that the first rows of a block give, and how many rows should run at once on a device of these sizes:

@@ -202,7 +202,7 @@ class Job:
         if self._forks() and len(self.devices) == 1:  # where reading needn't take turns with computing
             yield from map(self._here().done, in_advance(ranges, partial(read_range, self.plan)))
         elif self._forks():
-            yield from in_processes(ranges, self._here().work, len(self.devices))
+            yield from in_processes(ranges, self._here().work, len(self.devices), self._here().room(self.block_rows))
         else:
             yield from in_threads(ranges, [partial(self._worker, device) for device in self.devices])
 

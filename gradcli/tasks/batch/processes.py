@@ -39,9 +39,10 @@ def can_fork() -> bool:
     return sys.platform == "linux"
 
 
-def in_processes(tasks: Iterable[Task], work: Work[Task, Result], processes: int) -> Iterator[Result]:
+def in_processes(tasks: Iterable[Task], work: Work[Task, Result], processes: int, room: int = 0) -> Iterator[Result]:
     """What `work` gives for the tasks, in their order, from so many forks of this process; from this one, where there is but
-    one task. A few are done in advance, so that memory stays bounded. What a task raises is raised here.
+    one task. A few are done in advance, so that memory stays bounded. What a task raises is raised here. `room` is how many
+    bytes the arrays of a result will likely have: what is made there needn't be copied.
 
     A result's large arrays are good until the next result is asked for.
     """
@@ -51,10 +52,12 @@ def in_processes(tasks: Iterable[Task], work: Work[Task, Result], processes: int
         for task in chain(first, tasks):
             yield work(task, np.empty)
         return
-    workers = [_Worker(work) for _ in range(processes)]
+    workers = [_Worker(work, room) for _ in range(processes)]
     try:
         yield from _in_order(chain(first, tasks), workers)
     finally:
+        for worker in workers:
+            worker.process.kill()  # it may be in an endless loop
         for worker in workers:
             worker.end()
 
@@ -154,11 +157,13 @@ def _address(buffer: memoryview) -> int:
 class _Worker:
     """The parent's side of a process."""
 
-    def __init__(self, work: Work[Any, Any]) -> None:
+    def __init__(self, work: Work[Any, Any], room: int) -> None:
         import multiprocessing
 
         context = multiprocessing.get_context("fork")
         self.slots = [_Slot() for _ in range(SLOTS)]
+        for slot in self.slots:
+            slot.room(max(1, room))
         self.free = list(range(SLOTS))
         self.under_way: dict[int, int] = {}  # tasks that were given, and the slots for what they give
         self.heard: dict[int, tuple[bytes, list[tuple[int, int]]]] = {}
@@ -204,7 +209,6 @@ class _Worker:
         self.free.append(self.under_way.pop(number))
 
     def end(self) -> None:
-        self.process.kill()  # it may be in an endless loop
         self.process.join()
         self.connection.close()
         for slot in self.slots:
