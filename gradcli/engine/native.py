@@ -85,7 +85,7 @@ class Kernels:
         kernels take it."""
         # Numbers have no address of their own.
         arrays = [v if type(v) is CPU.xp.ndarray else CPU.xp.array(v) for v in operands]
-        found = [strided(v, n) for v in arrays]
+        found = [strided(v, n) if v.dtype.char == "d" else None for v in arrays]
         if None in found:
             return False
         by_row = tuple([v.shape[-1:] == (n,) for v in arrays])

@@ -259,7 +259,10 @@ def _target() -> tuple[Any, dict[str, Any]]:
 
     for part in ("target", "asmprinter"):
         getattr(binding, f"initialize_native_{part}")()
-    features = binding.get_host_cpu_features().flatten()
+    try:
+        features = binding.get_host_cpu_features().flatten()
+    except RuntimeError:  # where LLVM knows no way to ask; the name of the processor says enough
+        features = ""
     return binding.Target.from_default_triple(), {"cpu": binding.get_host_cpu_name(), "features": features, "opt": 3}
 
 
