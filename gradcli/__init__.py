@@ -28,22 +28,22 @@ module will be called. Every operation goes through `apply`, plain ones `on_arra
 for, and `readings` reads calls of these, and of their derivatives (`read_derivatives`), as formulas, turn by turn in loops
 (`read_loops`; where ints say how many turns, for these `known_ints`), each path through their `branches` by itself. `tape` is
 the trace, `windows` the views of it that tapes are, `reverse` the sweep back over it (from several seeds the `seeded_sweep`),
-`forward` what carries tangents along,
-`rules` and `formulas` the readings of the table's derivatives that both use. `derivatives`, `jacobians` and `batches` answer
-what is asked of values, `transforms` what is asked of functions, at the `levels` that they open. A Jacobian takes few sweeps
-(`compressed`): `sparsity` finds, as `patterns`, which elements depend on which and how far the elements of products `reach`,
-`colouring` which rows or columns one sweep can carry together, and `structures` keeps both; `tangents` go forward over the
-`records`, or with calls, where forward mode is asked for (`columns`). Gradients are `attached` to variables, and `backward`
-fills them. A run can keep everything (`keeping`): `ancestry` is that as a graph, in which `reasons` says why there is no
-gradient, `walks` remember which way most of one came, `zeros` why it is zero, `nonfinite` and `blame` what made a nan, and
-`elements` what depends on one element. Functions with a rule of their own are called by `own_functions`, and asked by
-`own_rules`. `symbolic` reads a run back as SymPy's expressions, and writes them as code. `values`, `boxes`, `lanes` and
-`backends` say what a value is, `devices` and `cuda` where it can be. Many rows run at once (`lanes`, `mapping`): operations
-take them `by_rows`, hot expressions as one (`fused_rows`) by `row_functions`, sums of them (`row_sums`) by `sum_functions`;
-`rewriting` makes their formulas shorter, which `row_source` writes for NumPy and `native_source` for LLVM, where llvmlite is
-there and the bits are the same (`native`). Parts of rows go by `slices`, very many rows in `blocks`; where they differ in what
-they do, `divergence` divides them and joins them again. `row_runs` runs a whole program for rows of data, and `connections`
-knows which of them have a gradient.
+`forward` what carries tangents along, `rules` and `formulas` the readings of the table's derivatives that both use.
+`derivatives`, `jacobians` and `batches` answer what is asked of values, `transforms` what is asked of functions, at the
+`levels` that they open. A Jacobian takes few sweeps (`compressed`): `sparsity` finds, as `patterns`, which elements depend on
+which and how far the elements of products `reach`, `colouring` which rows or columns one sweep can carry together, and
+`structures` keeps both; `tangents` go forward over the `records`, or with calls, where forward mode is asked for (`columns`).
+Gradients are `attached` to variables, and `backward` fills them. A run can keep everything (`keeping`): `ancestry` is that as a
+graph, in which `reasons` says why there is no gradient, `walks` remember which way most of one came, `zeros` why it is zero,
+`nonfinite` and `blame` what made a nan, and `elements` what depends on one element. Functions with a rule of their own are
+called by `own_functions`, and asked by `own_rules`. `symbolic` reads a run back as SymPy's expressions, and writes them as
+code. `values`, `boxes`, `lanes` and `backends` say what a value is, `devices` and `cuda` where it can be. Many rows run at once
+(`lanes`, `mapping`): operations take them `by_rows`, hot expressions as one (`fused_rows`) by `row_functions`, sums of them
+(`row_sums`) by `sum_functions`; `rewriting` makes their formulas shorter, which `row_source` writes for NumPy and
+`native_source` for LLVM, where llvmlite is there and the bits are the same (`native`). Parts of rows go by `slices`, very many
+rows in `blocks`, arrays from rows to elements and back by `turning`; where they differ in what they do, `divergence` divides
+them and joins them again. `row_runs` runs a whole program for rows of data, and `connections` knows which of them have a
+gradient.
 
 An evaluation goes `Source -> lang.parse -> lang.resolve -> engine -> tasks.evaluate -> Evaluation -> report -> stdout`,
 and `gradcli eval --show ast|program|trace` prints what lies between. A batch goes `rows.sources -> ranges -> tasks.batch.block ->

@@ -17,10 +17,11 @@ from .boxes import UNBOXED, level_of
 from .changes import take_back
 from .lanes import Group, Lanes
 from .run import Run
+from .turning import put
 from .values import is_number, leaves, map_structure, read
 
-ELEMENTS = 2**17  # of the arguments in a block: what is computed of them then fits into a cache of the second level, or nearly
-LEAST = 2**12  # rows: fewer would cost more in calls than they save in memory
+ELEMENTS = 2**20  # of the arguments in a block, at most
+LEAST, MOST = 2**12, 2**16  # rows: fewer would cost more in calls than they save in memory, and more would save nothing
 
 Pairs = list[tuple[Any, int | None]]  # arguments, with the axis of each that is the rows
 
@@ -52,7 +53,7 @@ def in_blocks(run: Run, n: int, arguments: Pairs, call: Callable[[Group, list[An
         if not _fits(stacked, parts):
             break
         for whole, part in zip(stacked, parts, strict=True):
-            whole[start : start + group.size] = part.rows_first() if type(part) is Lanes else part
+            put(whole[start : start + group.size], part.rows_first() if type(part) is Lanes else part)
     else:
         run.changes.pop()
         return map_structure(partial(_taken, iter(stacked)), structure)
@@ -63,7 +64,7 @@ def in_blocks(run: Run, n: int, arguments: Pairs, call: Callable[[Group, list[An
 
 def _rows_in_a_block(n: int, arguments: Pairs) -> int:
     elements = sum(count(shape_of(read(v))) for a, axis in arguments if axis is not None for v in leaves(a))
-    return LEAST * max(1, ELEMENTS * n // max(elements, 1) // LEAST)
+    return min(MOST, LEAST * max(1, ELEMENTS * n // max(elements, 1) // LEAST))
 
 
 def _part(argument: Any, axis: int | None, rows: slice) -> Any:

@@ -16,6 +16,8 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from .turning import contiguous
+
 
 class Group:
     """Rows that run together.
@@ -106,7 +108,7 @@ class Group:
         if parent is None:
             if type(value) is Lanes:
                 raise UnrelatedError
-            return Lanes(xp.ascontiguousarray(_to_last(array, axis)), self)
+            return Lanes(contiguous(xp, _to_last(array, axis)), self)
         array = _to_last(spread(xp, value, parent).array, axis)
         return Lanes(xp.ascontiguousarray(array).reshape(*array.shape[:-2], self.size), self)
 
@@ -115,7 +117,7 @@ class Group:
         parent = self.parent
         array = spread(xp, value, self).array
         if parent is None:
-            return xp.ascontiguousarray(_from_last(array, axis))
+            return contiguous(xp, _from_last(array, axis))
         array = array.reshape(*array.shape[:-1], parent.size, self.each)
         return Lanes(xp.ascontiguousarray(_from_last(array, axis)), parent)
 

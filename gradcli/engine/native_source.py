@@ -101,6 +101,32 @@ def summed(
     return code.compiled()
 
 
+def turned(to_rows: bool) -> Kernel:
+    """The kernel `(n, m, arrays)` that copies `m` elements of each of `n` rows from where they are side by side to where the
+    rows are (`to_rows`), or back: the arrays are the one with the elements side by side and the bytes from one row to the
+    next, and the one with the rows side by side."""
+    code = _Code(2)
+    (elements, step), rows = code.arrays
+
+    def some(r: str, width: int) -> None:
+        first = [code.new(f"add i64 {r}, {k}") for k in range(width)]
+        begins = [code.at((elements, step), row) for row in first]
+
+        def element(i: str) -> None:
+            to = code.at(rows, i)
+            if to_rows:
+                code.store(code.joined([code.load(begin, i, 1, True) for begin in begins]), to, r, width)
+            else:
+                for begin, value in zip(begins, code.parts(code.load(to, r, width, True), width), strict=True):
+                    code.store(value, begin, i, 1)
+
+        code.loop("0", "%m", 1, element)
+
+    for width, start, stop in code.stretches():
+        code.loop(start, stop, width, partial(some, width=width))
+    return code.compiled()
+
+
 def _each_row(
     code: _Code,
     start: str,
@@ -177,6 +203,19 @@ class _Code:
             value = self.new(f"zext {_type(width, 'i1')} {value} to {_type(width, 'i8')}")
         pointer = self._pointer(address, r, size)
         self._lines.append(f"  store {_type(width, kind)} {value}, ptr {pointer}, align {size}")
+
+    def joined(self, values: list[str]) -> str:
+        """Several numbers as one value of that width."""
+        if len(values) == 1:
+            return values[0]
+        kind, joined = _type(len(values)), "poison"
+        for k, value in enumerate(values):
+            joined = self.new(f"insertelement {kind} {joined}, double {value}, i64 {k}")
+        return joined
+
+    def parts(self, value: str, width: int) -> list[str]:
+        """The opposite."""
+        return [value] if width == 1 else [self.new(f"extractelement {_type(width)} {value}, i64 {k}") for k in range(width)]
 
     def _pointer(self, address: str, r: str, size: int) -> str:
         offset = self.new(f"mul i64 {r}, {size}")
