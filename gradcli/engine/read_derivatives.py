@@ -121,7 +121,7 @@ def _vjp(reader: Reader, function: Callee, positions: list[int], listed: bool) -
         if isinstance(u, list):
             raise NotPlainError
         _, partials = _differentiated(reader, function, positions, arguments)
-        shares = [derived(scaled("strict_mul", _weight(u), partial)) for partial in partials]
+        shares = [_new(scaled("strict_mul", _weight(u), partial), [u]) for partial in partials]
         return shares if listed else shares[0]
 
     return call
@@ -140,7 +140,7 @@ def _value_and_jvp(reader: Reader, function: Callee, positions: list[int], liste
         for v, partial, rests in zip(vectors, partials, still, strict=True):
             if not rests or not partial.reads() <= moving:  # what is 0 still depends on what it is computed from
                 total = plus(total, scaled("strict_mul", _weight(v), partial))
-        return [value, derived(total)]
+        return [value, _new(total, vectors)]
 
     return call
 
@@ -164,6 +164,11 @@ def _apart(
     if keywords or listed or positions != [0] or len(arguments) < 2:
         raise NotPlainError
     return [arguments[0], *arguments[2:]], arguments[1]
+
+
+def _new(derivative: Formula, given: list[Formula]) -> Formula:
+    """A derivative as one, but for a vector that came through as it was given."""
+    return derivative if any(derivative is vector for vector in given) else derived(derivative)
 
 
 def _weight(vector: Formula) -> Formula:

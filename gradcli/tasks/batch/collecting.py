@@ -45,6 +45,7 @@ class Collected:
         self.fields = {field.name: field for field in fields}
         self.size, self.backend = size, backend
         self.arrays = {f.name: empty((*f.shape, size), object if f.dtype == TEXT else f.dtype) for f in self.fields.values()}
+        self._takes_over = empty is np.empty  # arrays as they are, if they have all rows
         self.absent: dict[str, Any] = {}
         self.done = np.zeros(size, bool)
 
@@ -57,11 +58,14 @@ class Collected:
                 return Diagnostic("E607", wrong)
         if good is not None:
             index = (np.arange(self.size)[index] if type(index) is slice else index)[good]
+        has_all = self._takes_over and type(index) is slice and index == slice(0, self.size)
         values = [self._array(named.get(name), group) for name in self.arrays]
         for (name, array), value in zip(self.arrays.items(), self.backend.all_to_host(values), strict=True):
             if value is None:
                 self.absent.setdefault(name, np.zeros(self.size, bool))[index] = True
                 array[..., index] = np.nan if array.dtype.kind in "fc" else None if array.dtype == object else 0
+            elif type(named[name]) is Lanes and has_all and value.dtype == array.dtype:
+                self.arrays[name] = value
             elif type(named[name]) is Lanes:
                 array[..., index] = value if good is None else value[..., good]
             else:
