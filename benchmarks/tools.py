@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tracemalloc
@@ -106,3 +107,19 @@ try:
 except OSError:
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024))
 """
+
+
+def on_all_cores(task: Task) -> Task:
+    """The task on all cores of the machine, where others are kept on one."""
+
+    def everywhere() -> Any:
+        if not hasattr(os, "sched_setaffinity"):
+            return task()
+        before = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, range(os.cpu_count() or 1))
+        try:
+            return task()
+        finally:
+            os.sched_setaffinity(0, before)
+
+    return everywhere

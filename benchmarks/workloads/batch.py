@@ -1,4 +1,8 @@
-"""`gradcli batch`: blocks of rows in memory on one core and on two, and from a Parquet file to another."""
+"""`gradcli batch`: blocks of rows in memory on one core and on two, and from a Parquet file to another.
+
+No peer is loaded here: processes are forked, which takes long where much is, and JAX's threads don't survive it. `rows` and
+`formula` have the peers.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +10,18 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from .. import tools
 from ..workload import Contender, Goal, Task, Timings, Workload
 from .formula import COLUMNS
 from .formula import PROGRAM as FORMULA
 from .rows import ROWS, X
 from .rows import _by_hand as by_hand
-from .rows import _jax as jax_rows
 
 BLOCK = 2**16
 ROSENBROCK = "var x: float[10]\noutput f = sum(100 * (x[1:] - x[:-1]**2)**2 + (1 - x[:-1])**2)"
@@ -29,7 +34,7 @@ HEAVY = """var a
 x = 1.0 + a
 for i in range(60) { x = sin(x) + 0.5 * cos(a * x) + 0.1 * exp(-x * x) }
 output x"""
-A = np.random.default_rng(1).uniform(0.5, 2.0, 200_000)
+A = np.random.default_rng(1).uniform(0.5, 2.0, 8 * BLOCK)
 
 
 def blocks_of(columns: dict[str, Any]) -> list[Any]:
@@ -69,7 +74,7 @@ def in_memory(text: str, columns: dict[str, Any], cores: int) -> Task:
             total += float(outcome.columns[0].values.sum())
         return [total]
 
-    return task
+    return tools.on_all_cores(task)
 
 
 def file_to_file(text: str, columns: dict[str, Any], **request: Any) -> Task:
@@ -83,7 +88,7 @@ def file_to_file(text: str, columns: dict[str, Any], **request: Any) -> Task:
     from gradcli.tasks.programs import parse_program
 
     folder = tempfile.TemporaryDirectory()
-    data, out = Path(folder.name) / "in.parquet", Path(folder.name) / "out.parquet"
+    data = Path(folder.name) / "in.parquet"
     flat = {}
     for name, values in columns.items():
         parts = values.T if values.ndim > 1 else [values]
@@ -91,11 +96,13 @@ def file_to_file(text: str, columns: dict[str, Any], **request: Any) -> Task:
     pq.write_table(pa.table(flat), data, row_group_size=BLOCK, use_dictionary=False)
     node = parse_program(Source("<program>", text))
 
+    numbers = count()
+
     def task() -> None:
-        assert folder.name
+        out = Path(folder.name) / f"out{next(numbers)}.parquet"  # each time a new one: to free an old one's memory takes long
         Job(node, Request(str(data), str(out), Options(mode="reverse"), **request)).run(lambda summary, total: None)
 
-    return task
+    return tools.on_all_cores(task)
 
 
 def _sum_of(peer: Callable[[], Task]) -> Task:
@@ -126,7 +133,6 @@ WORKLOADS = [
             Contender(FILES, partial(file_to_file, ROSENBROCK, {"x": X}, threads=1)),
             Contender(FILES_TWO, partial(file_to_file, ROSENBROCK, {"x": X}, threads=2)),
             Contender(HAND, lambda: _sum_of(by_hand)),
-            Contender("jax (jit)", lambda: _sum_of(jax_rows)),
         ],
         [
             Goal("a row, one core", "ns", 60.0, _nanoseconds(ONE)),
