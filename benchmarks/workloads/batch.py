@@ -7,7 +7,7 @@ No peer is loaded here: processes are forked, which takes long where much is, an
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import count
@@ -56,23 +56,25 @@ def in_memory(text: str, columns: dict[str, Any], cores: int) -> Task:
     from gradcli.tasks.batch.block import Computer
     from gradcli.tasks.batch.plan import Plan, bound_columns
     from gradcli.tasks.batch.processes import in_processes
+    from gradcli.tasks.batch.workers import in_threads
     from gradcli.tasks.evaluation import Options
     from gradcli.tasks.programs import parse_program
 
     source = Source("<program>", text)
     node, blocks = parse_program(source), blocks_of(columns)
     plan = Plan(source, Options(mode="reverse"), columns=bound_columns(node, list(columns), {}, {}))
-    fields, tile = Computer(plan, node).probe(blocks[0], job=ROWS)
-    plan = replace(plan, fields=fields, tile=tile)
-    computer = Computer(plan, node)
+    first = Computer(plan, node)
+    fields, tile = first.probe(blocks[0], job=ROWS)
+    computers = [Computer(replace(plan, fields=fields, tile=tile), node) for _ in range(cores)]
+    room = computers[0].room(BLOCK)
 
-    room = computer.room(BLOCK)
+    def outcomes() -> Iterator[Any]:  # as a job has them
+        if first.is_native or cores == 1:
+            return in_threads(blocks, [lambda c=c: c.compute for c in computers])  # type: ignore[misc]
+        return in_processes(range(len(blocks)), lambda k, empty: computers[0].compute(blocks[k], empty), cores, room)
 
     def task() -> list[Any]:
-        total = 0.0
-        for outcome in in_processes(range(len(blocks)), lambda k, empty: computer.compute(blocks[k], empty), cores, room):
-            total += float(outcome.columns[0].values.sum())
-        return [total]
+        return [sum(float(outcome.columns[0].values.sum()) for outcome in outcomes())]
 
     return tools.on_all_cores(task)
 

@@ -18,6 +18,7 @@ from .backends import CPU
 from .native_source import COMPARISONS, KINDS, Kernel, Strided
 
 _TIMES: ContextVar[float] = ContextVar("times", default=1.0)
+_READ: ContextVar[list[bool] | None] = ContextVar("read", default=None)
 AFTER = 2**24  # operations on elements; NumPy takes about as long for them as it takes to make the code
 
 
@@ -49,13 +50,16 @@ def _kind_of(node: Formula) -> str:
 
 
 @contextmanager
-def standing_for(times: float) -> Iterator[None]:
-    """What is computed here stands for so many times as much that is to come."""
-    token = _TIMES.set(max(1.0, times))
+def standing_for(times: float) -> Iterator[list[bool]]:
+    """What is computed here stands for so many times as much that is to come. Gives a list that gets, for each function that is
+    asked for enough to be worth it, whether native code computes it."""
+    read: list[bool] = []
+    tokens = _TIMES.set(max(1.0, times)), _READ.set(read)
     try:
-        yield
+        yield read
     finally:
-        _TIMES.reset(token)
+        _TIMES.reset(tokens[0])
+        _READ.reset(tokens[1])
 
 
 class Kernels:
@@ -76,6 +80,8 @@ class Kernels:
             return False
         if self._readable is None:
             self._readable = can_read(self._formulas)
+        if (read := _READ.get()) is not None:
+            read.append(self._readable)
         return self._readable
 
     def run(

@@ -28,6 +28,7 @@ from .plan import Field, Plan, gives_columns
 from .processes import ALIGNED, Empty
 from .shared import FirstRuns
 
+FEW_RECORDS = 8  # of a trace
 PROBED = 2**10  # rows that are run to learn what all will be like
 
 
@@ -74,6 +75,7 @@ class Computer:
         self.backend = backend_for(plan.options.device)
         self.needed = [name for name in declared_names(node, needed=True) if name in plan.columns]
         self.shared: Mapping[str, Any] | None = None
+        self.is_native = False  # whether native code computes nearly all of it, as the probe showed
         self.gives_columns = gives_columns(node, plan.options)
 
     def work(self, task: Range | BadPart, empty: Empty = np.empty) -> Outcome:
@@ -130,8 +132,9 @@ class Computer:
             for index, tile in _tiles(rows, inputs, PROBED):
                 row_runs = self._row_runs(tile, first.ask)
                 numbers = np.arange(block.size)[index]
-                with standing_for((job or 0) / PROBED):
+                with standing_for((job or 0) / PROBED) as read:
                     found = list(row_runs.answers(_size(index)))
+                self.is_native = bool(read) and all(read) and row_runs.records <= FEW_RECORDS
                 answers += [(int(numbers[a.rows].min()), a.answer) for a in found if type(a) is Answered]
                 first.verify(found)
                 records = max(records, row_runs.records)

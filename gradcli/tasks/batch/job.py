@@ -73,8 +73,8 @@ class Job:
         self.block_rows = request.block_rows or _block_rows(self.source, self.sizes.block)
         # A scheduler's workers have devices of their own, which needn't be here.
         self.devices = [] if request.scheduler else dealt(request.options.device, request.threads)
-        self.summary = self._summary()
         self._computer: Computer | None = None
+        self.summary = self._summary()
         self._shares: deque[float | None] = deque()  # of blocks under way: how much of the data ends with them
         self.told: list[Diagnostic] = []  # of the first rows without an answer, where no file takes them
 
@@ -126,17 +126,22 @@ class Job:
     def _summary(self) -> Summary:
         """The numbers of a job that has done nothing yet."""
         request, device = self.request, self.request.options.device
-        kind = "worker" if request.workers or request.scheduler else "process" if self._forks() else "thread"
         threads = None if request.scheduler else request.workers or len(self.devices)
-        return Summary(request.out, device=device, threads=threads, kind=kind, block_rows=self.block_rows)
+        return Summary(request.out, device=device, threads=threads, kind=self._kind(), block_rows=self.block_rows)
+
+    def _kind(self) -> str:
+        """What computes the blocks."""
+        is_elsewhere = self.request.workers or self.request.scheduler
+        return "worker" if is_elsewhere else "process" if self._forks() else "thread"
 
     def _forks(self) -> bool:
-        """Whether blocks are computed by forks of this process."""
-        return can_fork() and not is_gpu(self.request.options.device)
+        """Whether blocks are computed by forks of this process: threads take turns at the interpreter, but not at native code."""
+        is_native = self._computer is not None and self._computer.is_native
+        return can_fork() and not is_gpu(self.request.options.device) and not is_native
 
     def _learn(self, fields: tuple[Field, ...], tile: int) -> None:
         self.plan = replace(self.plan, fields=fields, tile=tile)
-        self.summary.tile = tile
+        self.summary.tile, self.summary.kind = tile, self._kind()
 
     # ---- going on ------------------------------------------------------------------------------------------------------
 
@@ -199,7 +204,7 @@ class Job:
             with client_for(request.workers, request.scheduler, paths) as client:
                 yield from on_cluster(ranges, self.plan, client)
             return
-        if self._forks() and len(self.devices) == 1:  # where reading needn't take turns with computing
+        if len(self.devices) == 1 and not is_gpu(request.options.device):  # where reading needn't take turns with computing
             yield from map(self._here().done, in_advance(ranges, partial(read_range, self.plan)))
         elif self._forks():
             yield from in_processes(ranges, self._here().work, len(self.devices), self._here().room(self.block_rows))
