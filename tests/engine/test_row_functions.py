@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gradcli.engine import row_functions
@@ -151,6 +151,7 @@ POINTS = np.array([[0.0, -0.0, 1.0, -1.0, 0.3, -2.5, 1e200, -1e-200, math.inf, m
 
 @settings(max_examples=150, deadline=None)
 @given(NODES)
+@example(Formula("pow", None, (Formula("pow", None, (Formula("number", 3.0), Formula("number", -3.0))), Formula("number", 3.0))))
 def test_any_formula(formula: Formula) -> None:
     x, y = np.repeat(POINTS, 10, axis=1), np.tile(POINTS, 10)
     with np.errstate(all="ignore"):
