@@ -134,7 +134,7 @@ HEAVY = {"sympy", "scipy", "cupy", "matplotlib", "dask", "pydantic", "lark", "ri
         (("ops", "tanh"), HEAVY | {"numpy"}),
         (("explain", "E304"), HEAVY | {"numpy"}),
         (("eval", "-e", "x**2 * sin(y)", "--set", "x=3", "--set", "y=0.5"), HEAVY | {"numpy"}),
-        (("eval", "-e", "x**2", "--set", "x=3", "--format", "json"), HEAVY | {"numpy"}),
+        (("eval", "-e", "x**2", "--set", "x=3", "--format", "json"), HEAVY | {"numpy", "ctypes"}),
         (("eval", "-e", "x**2", "--set", "x=3", "--jacobian", "--hessian"), HEAVY | {"numpy"}),
         (("why", "-e", "var x = 2.0; a = x**2; y = detach(a) * 3"), HEAVY | {"numpy"}),
         (("eval", "-e", "log(x) * 3", "--set", "x=-2", "--debug-nan"), HEAVY | {"numpy"}),

@@ -124,7 +124,7 @@ class Backend:
         if self.name != "cpu" or size < LINE:
             return xp.empty(shape)
         whole = xp.empty(size + LINE)
-        first = -whole.__array_interface__["data"][0] // 8 % LINE
+        first = -address_of(whole) // 8 % LINE
         return whole[first : first + size].reshape(shape)
 
     def is_finite(self, value: Any) -> bool:
@@ -322,6 +322,11 @@ def broadcast_shapes(shapes: list[tuple[int, ...]]) -> tuple[int, ...] | None:
                     return None
                 result[offset + k] = n
     return tuple(result)
+
+
+def address_of(array: Any) -> int:
+    """Where the first element of a NumPy array is in memory."""
+    return int(array.__array_interface__["data"][0])
 
 
 def sum_to(c: Any, shape: tuple[int, ...]) -> Any:

@@ -13,30 +13,17 @@ from typing import Any, NamedTuple
 
 from ..lang import program
 from . import fusion
-from .compiler import Closure, Compiler
+from .compiler import Closure
 from .fused_source import MISS, Choice, Leaf, Operation, Plan, write, write_choice
 from .fusion import MAX_VARIANTS, collect, kinds_of
 from .inlining import Known
-from .read_derivatives import BranchError, NotPlainError
-from .readings import Path, is_readable, read_call, read_paths
+from .read_derivatives import NotPlainError
+from .readings import Path, read_paths
 from .tape import Site
 from .values import List
 
 MAX_PATHS = 16
 Hot = Callable[[list[Any]], Any]
-
-
-def has_branches(c: Compiler, node: program.Call) -> bool:
-    """Whether a call can be read as far as a branch."""
-    if c.counts or not is_readable(node, c.functions):
-        return False
-    try:
-        read_call(node, c.functions)
-    except BranchError:
-        return True
-    except NotPlainError:
-        return False
-    return False
 
 
 def by_path(node: program.Call, known: dict[int, Known], cold: Closure) -> Closure:

@@ -14,7 +14,7 @@ from ..lang import program
 from . import builtins, calls, indexing, modules, scalar_closures
 from .apply import apply
 from .boxes import Dual, up_to
-from .branches import by_path, has_branches
+from .branches import by_path
 from .by_rows import agreed, joint
 from .compiler import Closure, Compiler
 from .divergence import MERGE, choose
@@ -22,9 +22,12 @@ from .equality import compares_whole, same
 from .formulas import scalar_function
 from .fusion import condition_on_rows, fuse, fuse_list, plan, plan_list
 from .keeping import KeepingTrace
-from .known_ints import by_ints, counts_turns
+from .known_ints import by_ints
 from .lanes import Lanes, narrow
 from .overwriting import MAKES_NEW, WRITES_OVER
+from .read_derivatives import BranchError
+from .read_loops import TurnsError
+from .readings import obstacle
 from .row_sums import MEAN, SUM, sums_on_rows
 from .scalar_closures import Operand
 from .scalars import FAST
@@ -143,9 +146,10 @@ def _call(c: Compiler, node: program.Call) -> Closure:
     several = plan_list(c, node)
     if several is not None:
         return fuse_list(several, cold, apply)
-    if counts_turns(c, node):
+    stop = None if c.counts else obstacle(node, c.functions)
+    if stop is TurnsError:
         return by_ints(node, c.functions, cold)
-    return by_path(node, c.functions, cold) if has_branches(c, node) else cold
+    return by_path(node, c.functions, cold) if stop is BranchError else cold
 
 
 def _operation(c: Compiler, node: program.Apply) -> Closure:

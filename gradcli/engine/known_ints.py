@@ -12,27 +12,12 @@ from ..lang import program
 from . import fusion
 from .apply import apply
 from .branches import by_path
-from .compiler import Closure, Compiler, own_nodes
+from .compiler import Closure, own_nodes
 from .fused_source import Leaf, Plan
 from .fusion import MAX_VARIANTS, collect, fuse, fuse_list, plans_of_list
 from .inlining import Known
 from .read_derivatives import BranchError, NotPlainError
-from .read_loops import TurnsError
-from .readings import is_readable, read_call
 from .values import FRAME_HEAD, Variable
-
-
-def counts_turns(c: Compiler, node: program.Call) -> bool:
-    """Whether a call can be read as far as a loop of an unknown number of turns."""
-    if c.counts or not is_readable(node, c.functions):
-        return False
-    try:
-        read_call(node, c.functions)
-    except TurnsError:
-        return True
-    except NotPlainError:
-        return False
-    return False
 
 
 def by_ints(node: program.Call, known: dict[int, Known], cold: Closure) -> Closure:

@@ -7,19 +7,28 @@ time. What has others is left to NumPy. How the code is written is said in `nati
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 from ..ops.formula import Formula
-from .backends import CPU
-from .native_source import COMPARISONS, KINDS, Kernel, Strided
+from .backends import CPU, address_of
 
 _TIMES: ContextVar[float] = ContextVar("times", default=1.0)
 _READ: ContextVar[list[bool] | None] = ContextVar("read", default=None)
 AFTER = 2**24  # operations on elements; NumPy takes about as long for them as it takes to make the code
+
+
+class Strided(NamedTuple):
+    """An array as a kernel takes it: its address, and the bytes from one element of a row to its next."""
+
+    address: int
+    step: int
+
+
+Kernel: TypeAlias = Callable[[int, int, Sequence[Strided]], None]
 
 
 @cache
@@ -31,22 +40,6 @@ def is_there() -> bool:
         return bool(binding.llvm_version_info >= (15,))  # from where on pointers have no types
     except ImportError:
         return False
-
-
-def can_read(formulas: Iterable[Formula]) -> bool:
-    """Whether all that the formulas compute has one right result, and floats are what it computes with."""
-    kinds = {id(node): _kind_of(node) for formula in formulas for node in formula}
-    return all(kinds.values()) and is_there()
-
-
-def _kind_of(node: Formula) -> str:
-    """ "float" or "bool", or "" for what can't be read."""
-    if node.kind not in KINDS or (node.kind == "number" and isinstance(node.value, complex)):
-        return ""
-    arguments = [a.kind in COMPARISONS for a in node.arguments]
-    if node.kind == "where":
-        return "float" if arguments == [True, False, False] else ""
-    return "" if any(arguments) else "bool" if node.kind in COMPARISONS else "float"
 
 
 @contextmanager
@@ -79,7 +72,9 @@ class Kernels:
         if self._left > 0:
             return False
         if self._readable is None:
-            self._readable = can_read(self._formulas)
+            from .native_source import can_read  # here, as all that writes code: few runs need it
+
+            self._readable = can_read(self._formulas) and is_there()
         if (read := _READ.get()) is not None:
             read.append(self._readable)
         return self._readable
@@ -108,4 +103,4 @@ def strided(values: Any, n: int) -> Strided | None:
     rows = shape[-1] if shape else 1
     if values.dtype.char not in "d?" or len(shape) > 2 or rows not in (1, n) or (rows > 1 and strides[-1] != values.itemsize):
         return None
-    return Strided(values.__array_interface__["data"][0], strides[0] if len(shape) == 2 and shape[0] > 1 else 0)
+    return Strided(address_of(values), strides[0] if len(shape) == 2 and shape[0] > 1 else 0)

@@ -9,11 +9,12 @@ from __future__ import annotations
 import ctypes
 import struct
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any
 
 from ..ops.formula import Formula
+from .native import Kernel, Strided
 
 LANES = 8  # float64 numbers in the widest registers; narrower ones take them in several steps
 TOGETHER = 64  # rows that go through a loop over their elements side by side
@@ -25,14 +26,20 @@ _EXTREMES = {"maximum": "oge", "minimum": "ole"}
 KINDS = frozenset((*_ARITHMETIC, *COMPARISONS, *_FUNCTIONS, *_EXTREMES, "neg", "square", "where", "number", "operand"))
 
 
-class Strided(NamedTuple):
-    """An array as a kernel takes it: its address, and the bytes from one element of a row to its next."""
+def can_read(formulas: Iterable[Formula]) -> bool:
+    """Whether all that the formulas compute has one right result, and floats are what it computes with."""
+    kinds = {id(node): _kind_of(node) for formula in formulas for node in formula}
+    return all(kinds.values())
 
-    address: int
-    step: int
 
-
-Kernel: TypeAlias = Callable[[int, int, Sequence[Strided]], None]
+def _kind_of(node: Formula) -> str:
+    """ "float" or "bool", or "" for what can't be read."""
+    if node.kind not in KINDS or (node.kind == "number" and isinstance(node.value, complex)):
+        return ""
+    arguments = [a.kind in COMPARISONS for a in node.arguments]
+    if node.kind == "where":
+        return "float" if arguments == [True, False, False] else ""
+    return "" if any(arguments) else "bool" if node.kind in COMPARISONS else "float"
 
 
 def mapped(formulas: Sequence[Formula], by_row: tuple[bool, ...]) -> Kernel:

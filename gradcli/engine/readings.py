@@ -59,6 +59,17 @@ def read_call(node: program.Call, known: dict[int, Known]) -> Reading:
     return _reading(value, *reader.numbered())
 
 
+def obstacle(node: program.Expression, known: dict[int, Known]) -> type[NotPlainError] | None:
+    """What the reading of a call comes to where it can't go on: BranchError, TurnsError, or NotPlainError for all else; None
+    for what can be read, or isn't looked at."""
+    if isinstance(node, program.Call) and is_readable(node, known):
+        try:
+            read_call(node, known)
+        except NotPlainError as error:
+            return type(error)
+    return None
+
+
 def read_paths(node: program.Call, known: dict[int, Known], most: int) -> list[Path]:
     """The paths through the call, and of each two that part the one first on which the condition holds. All have the same
     operands. Raises NotPlainError where there are more than `most`."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 from ..ops.formula import Formula
@@ -17,8 +18,7 @@ from .backends import CPU, LINE, Backend, shape_of
 from .compound import differentiate
 from .formula_source import FormulaSource
 from .formulas import array_by_name, forward_formula, per_op
-from .native import Kernels
-from .native_source import mapped
+from .native import Kernel, Kernels
 from .rewriting import Rewriting
 from .row_source import RowSource, gives_bools
 
@@ -104,7 +104,7 @@ def _in_pieces(
     step = source.function(formulas)
     buffers, bools = source.buffers, [gives_bools(formula) for formula in formulas]
     wholes = [k for k, is_whole in enumerate(whole) if is_whole]
-    kernels = Kernels(formulas, lambda by_row: mapped(formulas, by_row))
+    kernels = Kernels(formulas, partial(_mapped, formulas))
     # Not too short: a call takes as long as some hundred elements.
     piece = min(backend.chunk, max(PIECE, CACHED // (len(formulas) + source.buffers + len(wholes))))
 
@@ -132,6 +132,12 @@ def _in_pieces(
         return results
 
     return function
+
+
+def _mapped(formulas: list[Formula], by_row: tuple[bool, ...]) -> Kernel:
+    from .native_source import mapped
+
+    return mapped(formulas, by_row)
 
 
 def _walk(

@@ -13,8 +13,7 @@ from ..ops.formula import Formula
 from .backends import CPU, Backend, sum_to
 from .compound import differentiate, scaled
 from .formulas import per_op
-from .native import Kernels, strided
-from .native_source import Strided, summed
+from .native import Kernel, Kernels, Strided, strided
 from .rewriting import Rewriting
 from .row_functions import CACHED, LEAST, PIECE, Key, buffers_of, formula_of, unbuffered
 from .row_source import RowSource
@@ -39,7 +38,13 @@ def sum_function(
     if not _is_large(formulas[0], whole):
         return None
     terms = _terms(backend, formulas, whole)
-    kernels = Kernels(formulas, lambda *how: summed(formulas[0], formulas[1:], *how))
+
+    def make(*how: Any) -> Kernel:
+        from .native_source import summed
+
+        return summed(formulas[0], formulas[1:], *how)
+
+    kernels = Kernels(formulas, make)
 
     def function(shape: tuple[int, ...], operands: Sequence[Any], places: Sequence[Place], totals: Sequence[Any]) -> Any:
         sums = backend.empty(shape[-1:])

@@ -10,8 +10,8 @@ from functools import cache
 from typing import Any
 
 from . import native
-from .backends import CPU
-from .native_source import Kernel, Strided, turned
+from .backends import CPU, address_of
+from .native import Kernel, Strided
 
 NARROW = 4  # numbers a row, at most, that are copied one after the other for all rows
 LEAST = 2**12  # elements
@@ -28,7 +28,7 @@ def put(target: Any, source: Any) -> None:
     if is_turned and target.dtype.char == "d" and _is_hot(target.size):
         to_rows = target.shape[1] == n
         elements, rows = (source, target) if to_rows else (target, source)
-        _kernel(to_rows)(n, m, [Strided(_address(elements), 8 * m), Strided(_address(rows), 8 * n)])
+        _kernel(to_rows)(n, m, [Strided(address_of(elements), 8 * m), Strided(address_of(rows), 8 * n)])
     elif is_turned and m <= NARROW:
         by_row = target.shape[0] == m
         for k in range(m):
@@ -55,8 +55,6 @@ def _is_hot(elements: int) -> bool:
 
 @cache
 def _kernel(to_rows: bool) -> Kernel:
+    from .native_source import turned
+
     return turned(to_rows)
-
-
-def _address(array: Any) -> int:
-    return int(array.__array_interface__["data"][0])

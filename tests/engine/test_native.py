@@ -135,9 +135,9 @@ def test_sums(parts: list[Any], formula: Formula, n: int, m: int) -> None:
 
 def test_only_what_has_one_right_result_is_native() -> None:
     x = Formula("operand", 0)
-    assert native.can_read([x * x + 1.0])
+    assert native_source.can_read([x * x + 1.0])
     for formula in (Formula("exp", None, (x,)), x * 1j, Formula("where", None, (x, x, x)), (x < 1.0) * x, x**2.5):
-        assert not native.can_read([formula])
+        assert not native_source.can_read([formula])
 
 
 def test_native_code_takes_over_once_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:

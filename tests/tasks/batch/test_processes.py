@@ -27,9 +27,10 @@ def squares(n: int, empty: Any) -> tuple[int, Any, Any]:
     return os.getpid(), (mine.T, np.full(LARGE + n, float(n))), np.arange(n)
 
 
-def test_results_come_in_order_whoever_made_them() -> None:
+@pytest.mark.parametrize("room", [0, 2**22])
+def test_results_come_in_order_whoever_made_them(room: int) -> None:
     makers = set()
-    for n, (pid, (mine, other), small) in enumerate(in_processes(range(20), squares, 2)):
+    for n, (pid, (mine, other), small) in enumerate(in_processes(range(20), squares, 2, room)):
         makers.add(pid)
         assert (mine == n * n).all()
         assert mine.shape == (LARGE, 3)
