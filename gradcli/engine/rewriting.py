@@ -68,9 +68,9 @@ class Rewriting:
                 return arguments[1] if arguments[0].value else arguments[2]
             if kind != "where" and all(_is_real(a) for a in arguments):
                 numbers = [CPU.xp.float64(a.value) for a in arguments]
-                # Of numbers a power is no product, as it is of arrays.
-                function = CPU.xp.power if kind == "pow" else array_function(CPU, OPS[kind])
-                return self._number(function(*numbers).item())
+                if kind == "pow":
+                    numbers[1] = float(arguments[1].value)  # as it is written: by some a power is a product (`Backend.power`)
+                return self._number(array_function(CPU, OPS[kind])(*numbers).item())
             if (simpler := simplified(kind, arguments)) is not None:
                 return self._number(simpler.value) if simpler.kind == "number" else simpler
             if (cheaper := self._cheaper(kind, *arguments)) is not None:

@@ -148,7 +148,8 @@ def test_native_code_takes_over_once_it_pays(monkeypatch: pytest.MonkeyPatch) ->
     _forget()
     x, key = _rows(0, (1, 100)), key_of(Formula("operand", 0) * 3.0)
     for expected in (0, 1, 1):
-        value_function(CPU, key, (True,), ())((1, 100), x)
+        with ieee():
+            value_function(CPU, key, (True,), ())((1, 100), x)
         assert len(calls) == expected
 
 
