@@ -17,7 +17,7 @@ from typing import Any
 from ..lang import program
 from .boxes import Dual, primal
 from .compiler import Closure, Compiler
-from .fused_rows import FusedRows
+from .fused_arrays import FusedArrays
 from .fused_source import MISS, Leaf, Operation, Plan, write
 from .inlining import Known, expression_of, inlined
 from .read_derivatives import NotPlainError
@@ -112,7 +112,7 @@ def condition_on_rows(c: Compiler, node: program.Expression, cold: Closure) -> C
 
 
 def _on_rows(found: Plan, cold: Closure) -> Closure:
-    rows, leaves = FusedRows(found), found.leaves
+    rows, leaves = FusedArrays(found), found.leaves
 
     def call(frame: list[Any]) -> Any:
         y = rows.evaluate(frame[0], [leaf.of(frame) for leaf in leaves])
@@ -154,7 +154,7 @@ def _fuse(
     variants: dict[tuple[str, ...], Callable[..., Any] | None] = {}
     hot: Callable[..., Any] | None = None
     closures = [leaf.value for leaf in leaves if leaf.kind == "closure"]
-    rows = FusedRows(found)
+    arrays = FusedArrays(found)
     count = 0
 
     def choose(values: list[Any]) -> None:
@@ -172,22 +172,18 @@ def _fuse(
             y = function(frame)
             if y is not MISS:
                 return y
-        if frame[0].group is not None:
-            values = [leaf.of(frame) for leaf in leaves]
-            y = rows.evaluate(frame[0], values)
-            return cold(frame) if y is MISS else y
-        count += 1
-        if count >= HOT:
-            choose([leaf.of(frame) for leaf in leaves])
+        values = [leaf.of(frame) for leaf in leaves]
+        y = arrays.evaluate(frame[0], values)
+        if y is not MISS:
+            return y
+        count += frame[0].group is None
+        if count >= HOT and frame[0].group is None:
+            choose(values)
         return cold(frame)
 
     def expression_with_parts(frame: list[Any]) -> Any:
         """The same where closures are among the leaves, which must be called once only."""
         nonlocal count
-        count += 1
-        grouped = frame[0].group is not None
-        if count < HOT and not grouped:
-            return cold(frame)
         given = [closure(frame) for closure in closures]
         if (function := hot) is not None:
             y = function(frame, *given)
@@ -195,11 +191,11 @@ def _fuse(
                 return y
         rest = iter(given)
         values = [next(rest) if leaf.kind == "closure" else leaf.of(frame) for leaf in leaves]
-        if grouped:
-            y = rows.evaluate(frame[0], values)
-            if y is not MISS:
-                return y
-        else:
+        y = arrays.evaluate(frame[0], values)
+        if y is not MISS:
+            return y
+        count += frame[0].group is None
+        if count >= HOT and frame[0].group is None:
             choose(values)
         return _one_by_one(frame[0], ops, values, single)
 

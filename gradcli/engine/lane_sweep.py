@@ -12,6 +12,7 @@ from .backends import is_complex, shape_of, sum_to
 from .boxes import primal
 from .compound import EXPRESSION
 from .formulas import array_pull, is_bounded
+from .kept_partials import is_one, once
 from .lanes import Group, Lanes, at, common, deepest, lifted, spread, with_rows, zeros
 from .on_arrays import is_plain
 from .row_functions import pulled
@@ -32,16 +33,7 @@ def apart_from(c: Any) -> Any:
     return Lanes(c.array.copy(), c.group) if type(c) is Lanes and c.array.base is not None else c
 
 
-def _once(g: Any) -> Any:
-    """A cotangent of which all elements are one number, as that of a sum, as that number."""
-    return g if any(g.strides) or not g.size else g[(0,) * g.ndim]
-
-
-def _is_one(value: Any) -> bool:
-    return isinstance(value, float) and value == 1.0  # a number on a device isn't asked for
-
-
-def _is_plain(value: Any) -> bool:
+def is_plain_float(value: Any) -> bool:
     return type(value) is float or (hasattr(value, "strides") and value.dtype.char == "d")
 
 
@@ -67,12 +59,13 @@ class LaneSweep(SeededSweep):
             return None
         result, *arrays = [with_rows(v, group) for v in (y, *operands)]
         together = site.op.name == EXPRESSION and not self.repairs and (marked is None or marked.issuperset(numbers))
-        if together and all(map(_is_plain, (cotangent, *arrays))):
+        if together and all(map(is_plain_float, (cotangent, *arrays))):
             self.risks = True
-            shares = pulled(backend, site.op, site.operands, cotangent.shape, _once(cotangent), arrays)
-            for k, n, c in zip(site.operands, numbers, shares, strict=True):
-                c = sum_to(c, (*shape_of(operands[k]), group.size))
-                self.add(n, self.settled(Lanes(c, group), operands[k]), fresh=True)
+            shares = pulled(backend, site.op, site.operands, cotangent.shape, once(cotangent), arrays)
+            for k, n, share in zip(site.operands, numbers, shares, strict=True):
+                c = sum_to(share, (*shape_of(operands[k]), group.size))
+                alone = c is not share or sum(other is share for other in shares) == 1
+                self.add(n, self.settled(Lanes(c, group), operands[k]), fresh=alone)
             return
         for k, n in zip(site.operands, numbers, strict=True):
             if marked is not None and n not in marked:
@@ -108,14 +101,14 @@ class LaneSweep(SeededSweep):
         self.site = site
         backend = self.run.backend
         g = g.array if type(g) is Lanes and g.group is group else spread(backend.xp, g, group).array
-        is_one = _is_one(_once(g))
+        is_seed = is_one(once(g))
         for k, n, partial in zip(site.operands, numbers, y.array.partials, strict=True):
             if self.marked is not None and n not in self.marked:
                 continue
             shape = shape_of(partial) if len(shape_of(partial)) > g.ndim else g.shape
-            if _is_one(partial):
+            if is_one(partial):
                 c, fresh = g, False
-            elif is_one and shape_of(partial) == shape:
+            elif is_seed and shape_of(partial) == shape:
                 c, fresh = partial, False  # the record may be passed again
             else:
                 c, fresh = backend.xp.multiply(g, partial, out=backend.empty(shape)), True

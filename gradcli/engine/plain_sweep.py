@@ -11,14 +11,16 @@ from typing import Any, NoReturn
 from ..ops import OPS
 from .apply import apply
 from .backends import CPU, Backend, is_complex, shape_of, sum_to
+from .compound import EXPRESSION
 from .formulas import array_pull, is_bounded, scalar_pull
-from .lane_sweep import LaneSweep, apart_from
+from .kept_partials import by_formula, by_partials
+from .lane_sweep import LaneSweep, apart_from, is_plain_float
 from .lanes import Lanes
 from .own_rules import OwnCall
 from .rules import Language, RowLanguage, Value, array_language
 from .run import Run
 from .scalar_calls import call_on_scalars
-from .tape import STRIDE, Blank, Segment, Site, primal
+from .tape import STRIDE, Blank, Segment, Site, WithPartials, primal
 from .unregistered import UnregisteredError
 from .windows import inputs_of
 
@@ -172,6 +174,13 @@ class Sweep(LaneSweep):
         backend, marked = self.run.backend, self.marked
         if type(g) is Lanes or type(y) is Lanes:
             return self.on_lanes(site, operands, numbers, g, y, number)
+        if (
+            site.op.name == EXPRESSION
+            and not self.repairs
+            and type(g) is CPU.xp.ndarray
+            and self._together(site, operands, numbers, g, y, number)
+        ):
+            return None
         shape = shape_of(g)
         free = number in self.owned  # whether nobody needs `g` any more once the last operand has its share
         for k, n in zip(site.operands, numbers, strict=True):
@@ -193,6 +202,24 @@ class Sweep(LaneSweep):
             c = pull(g, y, *operands, into=into)
             free = free and c is not g
             self.add(n, self._fit(c, operands[k]), fresh=c is not g or into is not None)
+
+    def _together(self, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, y: Any, number: int) -> bool:
+        """The same for all operands of an expression on float64 arrays. Returns whether it was one."""
+        marked = self.marked
+        if type(y) is WithPartials:
+            asked = [k for k, n in enumerate(numbers) if marked is None or n in marked]
+            partials = [y.partials[k] for k in asked]
+            taken = [(numbers[k], operands[site.operands[k]]) for k in asked]
+            shares = by_partials(self.run.backend, partials, [shape_of(v) for _, v in taken], g, number in self.owned)
+        elif (marked is None or marked.issuperset(numbers)) and all(map(is_plain_float, (g, *operands))):
+            taken = [(n, operands[k]) for n, k in zip(numbers, site.operands, strict=True)]
+            shares = by_formula(self.run.backend, site, operands, g)
+        else:
+            return False
+        self.risks = True
+        for (n, operand), (c, fresh) in zip(taken, shares, strict=True):
+            self.add(n, self._fit(c, operand), fresh)
+        return True
 
     def verify_rule(self, site: Site, operand: Any, number: int) -> None:
         if site.op.real_only and is_complex(operand):

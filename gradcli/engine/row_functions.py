@@ -66,8 +66,11 @@ def pull_function(backend: Backend, key: Key, whole: tuple[bool, ...], by: tuple
 
 
 def _function(backend: Backend, formulas: list[Formula], whole: tuple[bool, ...]) -> RowFunction:
-    """The formulas as one function. A result that reads no whole array is none: it is a number, or broadcasts."""
-    formulas = Rewriting().all(formulas)
+    """The formulas as one function; those that say the same have one result. One that reads no whole array is none: it is a
+    number, or broadcasts."""
+    asked = Rewriting().all(formulas)
+    formulas = list({id(f): f for f in asked}.values())
+    places = [[id(f) for f in formulas].index(id(f)) for f in asked]
     large = [k for k, f in enumerate(formulas) if any(whole[i] for i in f.reads() if type(i) is int)]
     small = [k for k in range(len(formulas)) if k not in large]
     of_pieces = _in_pieces(backend, [formulas[k] for k in large], whole)
@@ -75,10 +78,10 @@ def _function(backend: Backend, formulas: list[Formula], whole: tuple[bool, ...]
 
     def function(shape: tuple[int, ...], *operands: Any) -> list[Any]:
         results: list[Any] = [None] * len(formulas)
-        for places, part in ((large, of_pieces(shape, operands)), (small, of_wholes(*operands) if small else [])):
-            for k, value in zip(places, part, strict=True):
+        for which, part in ((large, of_pieces(shape, operands)), (small, of_wholes(*operands) if small else [])):
+            for k, value in zip(which, part, strict=True):
                 results[k] = value
-        return results
+        return [results[k] for k in places]
 
     return function
 
@@ -177,7 +180,7 @@ def _key_of_op(op: Op) -> Key:
 
 def pulled(backend: Backend, op: Op, by: tuple[int, ...], shape: tuple[int, ...], g: Any, operands: Sequence[Any]) -> list[Any]:
     """The cotangents of the operands `by` of an op, in the shape of its value's, `g`: an array of `shape`, or a number for one
-    that is the same everywhere."""
+    that is the same everywhere. Several may be one array."""
     given = [*operands, g]
     wholes = tuple([shape_of(v) == shape for v in given])
     found = pull_function(backend, _key_of_op(op), wholes, by)(shape, *given)

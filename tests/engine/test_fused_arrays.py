@@ -1,0 +1,152 @@
+"""Expressions on arrays as one operation give what the operations give one by one: values to the last bit, and gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gradcli.diagnostics import GradcliError
+from gradcli.engine import fused_arrays, native
+from gradcli.engine.row_functions import value_function
+
+from .programs import evaluate
+
+HEAD = (
+    "var x = linspace(0.3, 1.7, 4); var w = linspace(-1.0, 2.0, 4); var s = 0.7\n"
+    "var m = reshape(linspace(0.1, 3.0, 12), [3, 4]); u = linspace(1.0, 2.0, 4); k = 2\n"
+)
+PROGRAMS = [
+    "y = (3 - 2*x)*x - w/x + 1",
+    "y = 100*(w - x**2)**2 + (1 - x)**2",
+    "y = x + w - s + (x + w)",
+    "y = exp(-0.5*((x - s)/1.2)**2)/s",
+    "y = softplus(sin(x)*exp(-x**2) + x*s)",
+    "y = relu(m*s + w) * 2 - m",
+    "y = m*x + x*w - s*m + u",
+    "y = sum(sin(x)*w + s*x*x) * x*x*s + u",
+    "y = (x[1:] - x[:-1]**2)**2 * 2 + x[1:]",
+    "y = sigmoid((m @ x)*s + m[:, 0]) - m[:, 1]*3",
+    "y = abs(w)*x + maximum(x, w)*w - minimum(x, s)",
+    "y = where(w > 0, x*x*s, sin(w) - s) + w*w*x",
+    "y = x*s*k + x**k - k",
+    "fn f(a, b) = a*b + sin(a) - b\ny = f(x, w)*s + f(w, s)",
+    "fn f(a) { b = a*a - s; return b*a + w }\ny = f(f(x))",
+    "y = x; for i in range(3) { y = y*w + sin(y) - s }",
+    "a = x*1.0 + w*s - u; a[1] = w[0]; y = a*a*s + x",
+    "pause { v = u*x*x + 1.0 }; y = v*x*w + s",
+    "v = detach(x*w + s); y = v*x*x + v",
+    "tape t { t.watch(u); v = u*u*x - w*s }; y = t.gradient(v, u)*x*w + s",
+    "tape t(persistent = true) { v = x*x*w + s; z = v*v*x - w }; y = t.gradient(z, v)*s + t.gradient(v, x)*w*2",
+    "y = grad(fn(z) = sum(z*z*w + sin(z) - s))(x) * s + x*w",
+    "y = grad(fn(z) = sum(grad(fn(r) = sum(r*r*z*z - r*w))(z)*z - s*z))(x)",
+    "y = jvp(fn(z) = z*z*w - sin(z) + s)(x, w)*x + w",
+    "y = grad(fn(z) = sum(jvp(fn(r) = r*r*w*s - sin(r))(z, w)*z + z*s))(x)",
+    "y = hvp(fn(z) = sum(z*z*z*w - s*z))(x, w)",
+    "y = vmap(fn(r) = r*r*x - w*s)(m)*2*m - s",
+    "y = log(x - x)*0.0*x + w*(x - x)/(x - x)",
+    "y = sqrt(w*w*0.0)*s + x*x",
+    "y = where(x > 1.0, log(x - 1.0)*x + s, x*x - w)",
+    "y = x*w*nan + x/0.0 - s*inf",
+    "y = x*x*int64([1, 2, 3, 4]) + s",
+    "y = x*(1 + 2j)*s - w; y = real(y)*imag(y) + x",
+    "y = float32(x)*float32(w)*2 + float32(s)",
+    "y = reshape(x, [4, 1])*x + s*w",
+    "y = reshape(x, [4, 1])*s - w*2",
+    "z = zeros([0]); y = z*z*s + z; y = x*x*s + sum(y)",
+    "y = x*s - m[:, :3]*2",
+    'y = x*w*s + "a"',
+]
+
+
+@contextmanager
+def _one_by_one() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fused_arrays, "MANY", 2**62)
+        yield
+
+
+@contextmanager
+def _together(after: int = 2**62) -> Iterator[list[Any]]:
+    """With all expressions of arrays as one operation; gives what was computed so."""
+    made: list[Any] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fused_arrays, "MANY", 1)
+        patch.setattr(fused_arrays, "HOT", 1)
+        patch.setattr(fused_arrays, "FEW", 0)
+        patch.setattr(native, "AFTER", after)
+        value_function.cache_clear()
+        patch.setattr(fused_arrays, "value_function", lambda *given: made.append(given) or value_function(*given))
+        yield made
+
+
+def _answers(source: str, **options: Any) -> Any:
+    try:
+        found = evaluate(HEAD + source + "; output y", **options)
+    except GradcliError as error:
+        return [(d.code, d.message, d.label, d.help) for d in error.diagnostics]
+    return found.outputs, [found.gradients, found.hessians]
+
+
+def _assert_close(found: Any, expected: Any) -> None:
+    assert type(found) is type(expected)
+    if isinstance(expected, dict | list | tuple):
+        assert len(found) == len(expected)
+        parts = zip(found.values(), expected.values()) if isinstance(expected, dict) else zip(found, expected)  # noqa: B905
+        for a, b in parts:
+            _assert_close(a, b)
+    elif isinstance(expected, float | complex | np.ndarray):
+        assert np.shape(found) == np.shape(expected)
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    else:
+        assert found == expected
+
+
+def _assert_same(source: str, after: int, **options: Any) -> list[Any]:
+    with _one_by_one():
+        expected = _answers(source, **options)
+    with _together(after) as made:
+        found = _answers(source, **options)
+    if isinstance(expected, tuple) and not any(word in source for word in ("grad", "jvp", "hvp")):
+        for name, value in expected[0].items():
+            np.testing.assert_array_equal(found[0][name], value)
+    _assert_close(found, expected)
+    return made
+
+
+@pytest.mark.parametrize("after", [0, 2**62], ids=["native", "NumPy"])
+@pytest.mark.parametrize("options", [{}, {"wrt": ("x",)}, {"hessian": True}, {"mode": "forward"}, {"grad": False}], ids=str)
+@pytest.mark.parametrize("source", PROGRAMS)
+def test_programs(source: str, options: dict[str, Any], after: int) -> None:
+    _assert_same(source, after, **options)
+
+
+def test_they_are_one_operation() -> None:
+    for source in PROGRAMS[:11]:
+        assert _assert_same(source, 2**62), source
+    for source in PROGRAMS[-5:]:
+        assert not _assert_same(source, 2**62) or "z*z" in source, source
+
+
+def _expressions() -> st.SearchStrategy[str]:
+    leaves = st.sampled_from(["x", "w", "s", "u", "m", "x[::-1]", "sum(x)", "1.5", "2", "m[1]"])
+
+    def larger(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+        binary = st.builds("({} {} {})".format, inner, st.sampled_from(["+", "-", "*", "*", "/"]), inner)
+        unary = st.builds("{}({})".format, st.sampled_from(["sin", "exp", "tanh", "relu", "abs", "-", "softplus"]), inner)
+        return binary | unary | st.builds("{}**{}".format, unary, st.sampled_from(["2", "3", "0.5"]))
+
+    return st.recursive(leaves, larger, max_leaves=9)
+
+
+@settings(max_examples=150, deadline=None)
+@given(expressions=st.lists(_expressions(), min_size=1, max_size=3), after=st.sampled_from([0, 2**62]), hessian=st.booleans())
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_random_expressions(expressions: list[str], after: int, hessian: bool) -> None:
+    lines = [f"x{k} = {text.replace('u', f'x{k - 1}') if k and 'u' in text else text}" for k, text in enumerate(expressions)]
+    _assert_same("; ".join([*lines, f"y = sum(x{len(lines) - 1})"]), after, hessian=hessian)
