@@ -117,14 +117,14 @@ class Backend:
         """A value as rules on arrays take it: no scalar of Python's, whose operators raise where IEEE has a result."""
         return self.scalar(value) if is_scalar(value) else value
 
-    def empty(self, shape: tuple[int, ...]) -> Any:
-        """A float64 array to write to, which begins where a line of the cache does: a store that crosses two takes twice as
+    def empty(self, shape: tuple[int, ...], dtype: Any = "float64") -> Any:
+        """An array of floats to write to, which begins where a line of the cache does: a store that crosses two takes twice as
         long."""
         xp, size = self.xp, count(shape)
         if self.name != "cpu" or size < LINE:
-            return xp.empty(shape)
-        whole = xp.empty(size + LINE)
-        first = -address_of(whole) // 8 % LINE
+            return xp.empty(shape, dtype)
+        whole = xp.empty(size + 2 * LINE, dtype)
+        first = -address_of(whole) % (8 * LINE) // whole.itemsize
         return whole[first : first + size].reshape(shape)
 
     def is_finite(self, value: Any) -> bool:

@@ -9,6 +9,7 @@ these are computed with the value, with which they have most in common.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from ..ops import OPS
@@ -58,15 +59,15 @@ class FusedArrays:
         shape = self._shape(run, values, primals)
         if shape is None or (group is None and shape not in map(shape_of, primals)):
             return MISS
-        site = self._known()
+        site = self._known(run)
         if site is None or (group is None and self._is_quick and len(self._plan.ops) < FEW):
             return MISS
         return self._value(run, site, values, primals if group is None else [narrow(p, group) for p in primals], shape)
 
-    def _known(self) -> Site | None:
+    def _known(self, run: Run) -> Site | None:
         """The operation that does the same, if there is one; it is made when it is first asked for."""
         if self._site is None:
-            formula = _formula(self._plan)
+            formula = _formula(self._plan, run.real)
             if formula is None:
                 self._count = -(2**62)
                 return None
@@ -101,23 +102,22 @@ class FusedArrays:
 
     def _shape(self, run: Run, values: list[Any], primals: list[Any]) -> tuple[int, ...] | None:
         """The shape of what the expression gives, of each row if there are any; None where its operands are anything but floats
-        and float64 arrays that go together, with the rows that run, or too few so far."""
+        and arrays of them, of the run's type, that go together, with the rows that run, or too few so far."""
+        kind = "d" if run.settings.dtype == "float64" else "f"
+        if kind == "f" and run.group is not None:
+            return None
         shapes, largest = [], 0
         for value, inner in zip(values, primals, strict=True):
-            if type(inner) is float:
-                continue
             array = inner.array if type(inner) is Lanes else inner
-            if type(inner) is not Lanes and not shape_of(array):
+            if type(array) is not float and getattr(getattr(array, "dtype", None), "char", "") != kind:
                 return None
-            if type(inner) is Lanes or run.group is None:
-                largest = max(largest, array.size)
-            if (
-                array.dtype.char != "d"
-                or run.settings.dtype != "float64"
-                or not (self._compares or type(value) is tuple or level_of(value) == UNBOXED)
-            ):
+            if not (self._compares or type(value) is tuple or level_of(value) == UNBOXED):
                 return None
-            shapes.append(inner.shape)
+            if type(inner) is Lanes or shape_of(array):
+                shapes.append(inner.shape)
+                largest = max(largest, array.size if type(inner) is Lanes or run.group is None else 0)
+            elif (type(array) is float) != (kind == "d"):
+                return None
         if not self._is_hot(run, largest):
             return None
         return shapes[0] if shapes.count(shapes[0]) == len(shapes) else broadcast_shapes(shapes)
@@ -143,8 +143,9 @@ def common_trace(boxed: list[Any]) -> Trace | None:
     return traces[0] if all([trace is traces[0] for trace in traces]) else None  # noqa: C419
 
 
-def _formula(plan: Plan) -> Formula | None:
-    """The plan as one formula; None where it computes with ints alone, which are exact."""
+def _formula(plan: Plan, real: Callable[[float], Any]) -> Formula | None:
+    """The plan as one formula, with floats that are rounded as `real` does it; None where it computes with ints alone, which
+    are exact."""
     operands = [Formula("operand", k) for k in range(len(plan.leaves))]
     results: list[Formula] = []
     for op in plan.ops:
@@ -157,7 +158,7 @@ def _formula(plan: Plan) -> Formula | None:
             numbers = [a.value for a in arguments]
             if entry.integers == "bool" or (entry.integers == "keep" and entry.name != "neg" and float not in map(type, numbers)):
                 return None
-            value = -numbers[0] if entry.name == "neg" else scalar_function(entry)(*map(float, numbers))
+            value = -numbers[0] if entry.name == "neg" else float(real(scalar_function(entry)(*map(float, map(real, numbers)))))
             results.append(Formula("number", value))
         elif OPS.get(entry.name) is entry:
             results.append(Formula(entry.name, None, tuple(arguments)))

@@ -26,12 +26,12 @@ def by_partials(backend: Backend, partials: Sequence[Any], shapes: Sequence[Shap
         if not any(shapes[k] for k in ks):
             c, fresh = _total(backend, g, number, partial), True
         elif is_one(partial):
-            c, fresh = g, False
+            c, fresh, free = g, False, False
         elif is_one(number) and shape_of(partial) == g.shape:
             c, fresh = partial, False  # the record may be passed again
         else:
             # Others are still to be multiplied by it.
-            out = g if free and not places else backend.empty(g.shape)
+            out = g if free and not places else backend.empty(g.shape, g.dtype)
             c, fresh = backend.xp.multiply(number, partial, out=out), True
         _deal(c, fresh, ks, shapes, shares)
     return shares
@@ -45,6 +45,11 @@ def by_formula(backend: Backend, site: Site, operands: Sequence[Any], g: Any) ->
     for ks in _alike(found):
         _deal(found[ks[0]], True, ks, shapes, shares)
     return shares
+
+
+def are_alike(g: Any, operands: Sequence[Any]) -> bool:
+    """Whether a formula takes the operands as they are, with a cotangent of floats: all are there, and of its type."""
+    return all([type(v) is float or (hasattr(v, "strides") and v.dtype == g.dtype) for v in operands])  # noqa: C419
 
 
 def once(g: Any) -> Any:

@@ -33,7 +33,7 @@ def apart_from(c: Any) -> Any:
     return Lanes(c.array.copy(), c.group) if type(c) is Lanes and c.array.base is not None else c
 
 
-def is_plain_float(value: Any) -> bool:
+def _is_plain(value: Any) -> bool:
     return type(value) is float or (hasattr(value, "strides") and value.dtype.char == "d")
 
 
@@ -59,7 +59,7 @@ class LaneSweep(SeededSweep):
             return None
         result, *arrays = [with_rows(v, group) for v in (y, *operands)]
         together = site.op.name == EXPRESSION and not self.repairs and (marked is None or marked.issuperset(numbers))
-        if together and all(map(is_plain_float, (cotangent, *arrays))):
+        if together and all(map(_is_plain, (cotangent, *arrays))):
             self.risks = True
             shares = pulled(backend, site.op, site.operands, cotangent.shape, once(cotangent), arrays)
             for k, n, share in zip(site.operands, numbers, shares, strict=True):

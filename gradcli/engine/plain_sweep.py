@@ -13,8 +13,8 @@ from .apply import apply
 from .backends import CPU, Backend, is_complex, shape_of, sum_to
 from .compound import EXPRESSION
 from .formulas import array_pull, is_bounded, scalar_pull
-from .kept_partials import by_formula, by_partials
-from .lane_sweep import LaneSweep, apart_from, is_plain_float
+from .kept_partials import are_alike, by_formula, by_partials
+from .lane_sweep import LaneSweep, apart_from
 from .lanes import Lanes
 from .own_rules import OwnCall
 from .rules import Language, RowLanguage, Value, array_language
@@ -204,14 +204,14 @@ class Sweep(LaneSweep):
             self.add(n, self._fit(c, operands[k]), fresh=c is not g or into is not None)
 
     def _together(self, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, y: Any, number: int) -> bool:
-        """The same for all operands of an expression on float64 arrays. Returns whether it was one."""
+        """The same for all operands of an expression on arrays of one float type. Returns whether it was one."""
         marked = self.marked
         if type(y) is WithPartials:
             asked = [k for k, n in enumerate(numbers) if marked is None or n in marked]
             partials = [y.partials[k] for k in asked]
             taken = [(numbers[k], operands[site.operands[k]]) for k in asked]
             shares = by_partials(self.run.backend, partials, [shape_of(v) for _, v in taken], g, number in self.owned)
-        elif (marked is None or marked.issuperset(numbers)) and all(map(is_plain_float, (g, *operands))):
+        elif (marked is None or marked.issuperset(numbers)) and g.dtype.kind == "f" and are_alike(g, operands):
             taken = [(n, operands[k]) for n, k in zip(numbers, site.operands, strict=True)]
             shares = by_formula(self.run.backend, site, operands, g)
         else:

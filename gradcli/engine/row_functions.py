@@ -1,4 +1,4 @@
-"""Formulas as functions on many rows: of numbers and of float64 arrays with the rows last, piece by piece.
+"""Formulas as functions on large arrays: of numbers and of arrays of one float type, piece by piece; rows are the last axis.
 
 What is computed of one piece stays in the cache, and in buffers that the next piece uses again: a pass over memory costs more
 than most operations do. A function is kept by what its formulas say, so a program that is run again finds those of the last
@@ -112,11 +112,12 @@ def _in_pieces(
     piece = min(backend.chunk, max(PIECE, CACHED // (len(formulas) + source.buffers + len(wholes))))
 
     def function(shape: tuple[int, ...], operands: Sequence[Any]) -> list[Any]:
-        results = [xp.empty(shape, bool) if is_bool else backend.empty(shape) for is_bool in bools]
+        dtype = operands[wholes[0]].dtype
+        results = [xp.empty(shape, bool) if is_bool else backend.empty(shape, dtype) for is_bool in bools]
         size, n = math.prod(shape), shape[-1]
-        is_hot = kernels.are_hot(size)
+        is_hot = dtype.char == "d" and kernels.are_hot(size)
         if not is_hot and size <= 2 * piece:
-            step(*results, *buffers_of(backend, buffers, shape), *operands)
+            step(*results, *buffers_of(backend, buffers, shape, dtype), *operands)
             return results
         arrays = [k for k, v in enumerate(operands) if type(v) is xp.ndarray]
         if arrays == wholes and all([operands[k].flags.c_contiguous for k in wholes]):  # noqa: C419
@@ -154,7 +155,7 @@ def _walk(
     size: int,
 ) -> None:
     """The function by pieces along the last axis of the results and the operands `split`."""
-    buffers = buffers_of(backend, n_buffers, (*results[0].shape[:-1], size))
+    buffers = buffers_of(backend, n_buffers, (*results[0].shape[:-1], size), operands[split[0]].dtype)
     part = operands.copy()
     for start in range(0, n, size):
         some = (..., slice(start, start + size))
@@ -165,11 +166,11 @@ def _walk(
         step(*[r[some] for r in results], *buffers, *part)
 
 
-def buffers_of(backend: Backend, n: int, shape: tuple[int, ...]) -> list[Any]:
+def buffers_of(backend: Backend, n: int, shape: tuple[int, ...], dtype: Any = "float64") -> list[Any]:
     """`n` arrays of a shape to write to."""
     size = math.prod(shape)
-    step = -(-size // LINE) * LINE  # so that each begins where a line does
-    block = backend.empty((n * step,))
+    step = -(-size // (2 * LINE)) * 2 * LINE  # so that each begins where a line does
+    block = backend.empty((n * step,), dtype)
     return [block[k * step : k * step + size].reshape(shape) for k in range(n)]
 
 

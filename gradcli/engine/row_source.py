@@ -62,7 +62,7 @@ class RowSource:
         self._free: list[str] = []  # buffers whose values nobody needs any more
 
     def function(self, results: list[Formula]) -> Callable[..., None]:
-        """The function of float64 arrays. The formulas have what they share in common (`rewriting.py`)."""
+        """The function of arrays of one float type. The formulas have what they share in common (`rewriting.py`)."""
         everything = Formula("results", None, tuple(results))
         for k, result in enumerate(results):
             self._results.setdefault(id(result), f"o{k}")
