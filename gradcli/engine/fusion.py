@@ -18,6 +18,7 @@ from ..lang import program
 from .boxes import Dual, primal
 from .compiler import Closure, Compiler
 from .fused_arrays import FusedArrays
+from .fused_rows import FusedRows
 from .fused_source import MISS, Leaf, Operation, Plan, write
 from .inlining import Known, expression_of, inlined
 from .read_derivatives import NotPlainError
@@ -112,7 +113,7 @@ def condition_on_rows(c: Compiler, node: program.Expression, cold: Closure) -> C
 
 
 def _on_rows(found: Plan, cold: Closure) -> Closure:
-    rows, leaves = FusedArrays(found), found.leaves
+    rows, leaves = FusedRows(found), found.leaves
 
     def call(frame: list[Any]) -> Any:
         y = rows.evaluate(frame[0], [leaf.of(frame) for leaf in leaves])
@@ -154,7 +155,7 @@ def _fuse(
     variants: dict[tuple[str, ...], Callable[..., Any] | None] = {}
     hot: Callable[..., Any] | None = None
     closures = [leaf.value for leaf in leaves if leaf.kind == "closure"]
-    arrays = FusedArrays(found)
+    arrays, rows = FusedArrays(found), FusedRows(found)
     count = 0
 
     def choose(values: list[Any]) -> None:
@@ -172,12 +173,12 @@ def _fuse(
             y = function(frame)
             if y is not MISS:
                 return y
-        values = [leaf.of(frame) for leaf in leaves]
-        y = arrays.evaluate(frame[0], values)
+        run, values = frame[0], [leaf.of(frame) for leaf in leaves]
+        y = arrays.evaluate(run, values) if run.group is None else rows.evaluate(run, values)
         if y is not MISS:
             return y
-        count += frame[0].group is None
-        if count >= HOT and frame[0].group is None:
+        count += run.group is None
+        if count >= HOT and run.group is None:
             choose(values)
         return cold(frame)
 
@@ -191,13 +192,14 @@ def _fuse(
                 return y
         rest = iter(given)
         values = [next(rest) if leaf.kind == "closure" else leaf.of(frame) for leaf in leaves]
-        y = arrays.evaluate(frame[0], values)
+        run = frame[0]
+        y = arrays.evaluate(run, values) if run.group is None else rows.evaluate(run, values)
         if y is not MISS:
             return y
-        count += frame[0].group is None
-        if count >= HOT and frame[0].group is None:
+        count += run.group is None
+        if count >= HOT and run.group is None:
             choose(values)
-        return _one_by_one(frame[0], ops, values, single)
+        return _one_by_one(run, ops, values, single)
 
     return expression_with_parts if closures else expression
 

@@ -21,7 +21,7 @@ from .backends import broadcast_shapes, shape_of
 from .boxes import UNBOXED, level_of, primal
 from .compiler import Closure, Compiler
 from .compound import ZERO, differentiate
-from .fused_arrays import FusedArrays, common_trace
+from .fused_rows import FusedRows, common_trace
 from .fused_source import MISS, Leaf, Plan
 from .fusion import collect
 from .indexing import written_index
@@ -65,7 +65,7 @@ def sums_on_rows(c: Compiler, node: program.Apply, cold: Closure) -> Closure:
     return cold
 
 
-class _RowSum(FusedArrays):
+class _RowSum(FusedRows):
     """The operation of a sum's plan."""
 
     __slots__ = ("_bases", "_is_mean", "_parts")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gradcli
-from gradcli.engine import blocks, fused_arrays, mapping, native
+from gradcli.engine import blocks, fused_operation, fused_rows, mapping, native
 from gradcli.engine.row_functions import key_of, pull_function, value_function
 from gradcli.engine.sum_functions import sum_function
 from gradcli.ops import OPS
@@ -132,13 +132,13 @@ PROGRAMS = {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_hot_expressions_are_one_operation(name: str, after: int, monkeypatch: pytest.MonkeyPatch) -> None:
     singly = _run(HEAD + PROGRAMS[name], X=X)
-    monkeypatch.setattr(fused_arrays, "MANY", 1)
-    monkeypatch.setattr(fused_arrays, "HOT", 1)
+    monkeypatch.setattr(fused_rows, "MANY", 1)
+    monkeypatch.setattr(fused_rows, "HOT", 1)
     monkeypatch.setattr(native, "AFTER", after)
     for function in (value_function, pull_function, sum_function):
         function.cache_clear()
     made: list[Any] = []
-    monkeypatch.setattr(fused_arrays, "key_of", lambda formula: made.append(formula) or key_of(formula))
+    monkeypatch.setattr(fused_operation, "key_of", lambda formula: made.append(formula) or key_of(formula))
     together = _run(HEAD + PROGRAMS[name], X=X)
     assert bool(made) == (name not in ("no float", "forward"))
     for a, b in zip(_flat(list(together.outputs.values())), _flat(list(singly.outputs.values())), strict=True):
@@ -147,8 +147,8 @@ def test_hot_expressions_are_one_operation(name: str, after: int, monkeypatch: p
 
 
 def test_shapes_that_do_not_fit_are_refused_where_they_meet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fused_arrays, "MANY", 1)
-    monkeypatch.setattr(fused_arrays, "HOT", 1)
+    monkeypatch.setattr(fused_rows, "MANY", 1)
+    monkeypatch.setattr(fused_rows, "HOT", 1)
     with pytest.raises(gradcli.GradcliError) as raised:
         _run(HEAD + "fn f(x) = sum(2 * x + (x[1:] - x)**2)\noutput vmap(f)(X)", X=X)
     (error,) = raised.value.diagnostics

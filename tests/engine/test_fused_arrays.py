@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gradcli.diagnostics import GradcliError
-from gradcli.engine import fused_arrays, native
+from gradcli.engine import fused_arrays, kept_partials, native
+from gradcli.engine.kept_partials import small_value
 from gradcli.engine.row_functions import value_function
 
 from .programs import evaluate
@@ -21,6 +22,7 @@ HEAD = (
     "var x = linspace(0.3, 1.7, 4); var w = linspace(-1.0, 2.0, 4); var s = 0.7\n"
     "var m = reshape(linspace(0.1, 3.0, 12), [3, 4]); u = linspace(1.0, 2.0, 4); k = 2\n"
 )
+NEVER = 2**62
 PROGRAMS = [
     "y = (3 - 2*x)*x - w/x + 1",
     "y = 100*(w - x**2)**2 + (1 - x)**2",
@@ -67,21 +69,23 @@ PROGRAMS = [
 @contextmanager
 def _one_by_one() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fused_arrays, "MANY", 2**62)
+        patch.setattr(fused_arrays, "HOT", 2**62)
         yield
 
 
 @contextmanager
-def _together(after: int = 2**62) -> Iterator[list[Any]]:
+def _together(after: int, small: int) -> Iterator[list[Any]]:
     """With all expressions of arrays as one operation; gives what was computed so."""
     made: list[Any] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fused_arrays, "MANY", 1)
         patch.setattr(fused_arrays, "HOT", 1)
         patch.setattr(fused_arrays, "FEW", 0)
         patch.setattr(native, "AFTER", after)
+        for module in (fused_arrays, kept_partials):
+            patch.setattr(module, "SMALL", small)
         value_function.cache_clear()
-        patch.setattr(fused_arrays, "value_function", lambda *given: made.append(given) or value_function(*given))
+        for name, make in (("value_function", value_function), ("small_value", small_value)):
+            patch.setattr(fused_arrays, name, lambda *given, make=make: made.append(given) or make(*given))
         yield made
 
 
@@ -107,10 +111,10 @@ def _assert_close(found: Any, expected: Any, within: float) -> None:
         assert found == expected
 
 
-def _assert_same(source: str, after: int, exact: bool = True, **options: Any) -> list[Any]:
+def _assert_same(source: str, after: int = NEVER, small: int = 0, exact: bool = True, **options: Any) -> list[Any]:
     with _one_by_one():
         expected = _answers(source, **options)
-    with _together(after) as made:
+    with _together(after, small) as made:
         found = _answers(source, **options)
     if exact and isinstance(expected, tuple) and not any(word in source for word in ("grad", "jvp", "hvp")):
         for name, value in expected[0].items():
@@ -119,20 +123,20 @@ def _assert_same(source: str, after: int, exact: bool = True, **options: Any) ->
     return made
 
 
-@pytest.mark.parametrize("after", [0, 2**62], ids=["native", "NumPy"])
+@pytest.mark.parametrize(("after", "small"), [(0, 0), (NEVER, 0), (NEVER, NEVER)], ids=["native", "pieces", "at once"])
 @pytest.mark.parametrize(
     "options", [{}, {"wrt": ("x",)}, {"hessian": True}, {"mode": "forward"}, {"grad": False}, {"dtype": "float32"}], ids=str
 )
 @pytest.mark.parametrize("source", PROGRAMS)
-def test_programs(source: str, options: dict[str, Any], after: int) -> None:
-    _assert_same(source, after, **options)
+def test_programs(source: str, options: dict[str, Any], after: int, small: int) -> None:
+    _assert_same(source, after, small, **options)
 
 
 def test_they_are_one_operation() -> None:
     for source in PROGRAMS[:11]:
-        assert _assert_same(source, 2**62), source
+        assert _assert_same(source), source
     for source in PROGRAMS[-5:]:
-        assert not _assert_same(source, 2**62) or "z*z" in source, source
+        assert not _assert_same(source) or "z*z" in source, source
 
 
 def _expressions() -> st.SearchStrategy[str]:
@@ -147,9 +151,13 @@ def _expressions() -> st.SearchStrategy[str]:
 
 
 @settings(max_examples=150, deadline=None)
-@given(expressions=st.lists(_expressions(), min_size=1, max_size=3), after=st.sampled_from([0, 2**62]), hessian=st.booleans())
+@given(
+    expressions=st.lists(_expressions(), min_size=1, max_size=3),
+    how=st.sampled_from([(0, 0), (NEVER, 0), (NEVER, NEVER)]),
+    hessian=st.booleans(),
+)
 @pytest.mark.filterwarnings("ignore:overflow")
-def test_random_expressions(expressions: list[str], after: int, hessian: bool) -> None:
+def test_random_expressions(expressions: list[str], how: tuple[int, int], hessian: bool) -> None:
     lines = [f"x{k} = {text.replace('u', f'x{k - 1}') if k and 'u' in text else text}" for k, text in enumerate(expressions)]
     # Functions of numbers alone are NumPy's there, and Python's else.
-    _assert_same("; ".join([*lines, f"y = sum(x{len(lines) - 1})"]), after, exact=False, hessian=hessian)
+    _assert_same("; ".join([*lines, f"y = sum(x{len(lines) - 1})"]), *how, exact=False, hessian=hessian)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import gradcli
-from gradcli.engine import formulas, fused_arrays, row_functions
+from gradcli.engine import formulas, fused_rows, row_functions
 from gradcli.ops import registry
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -58,8 +58,8 @@ def _at_once(tasks: list[Callable[[], Any]]) -> list[Any]:
 
 @pytest.fixture(autouse=True)
 def _fused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fused_arrays, "MANY", 1)
-    monkeypatch.setattr(fused_arrays, "HOT", 1)
+    monkeypatch.setattr(fused_rows, "MANY", 1)
+    monkeypatch.setattr(fused_rows, "HOT", 1)
 
 
 def _forget() -> None:
