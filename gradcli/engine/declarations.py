@@ -8,7 +8,7 @@ from typing import Any
 from ..diagnostics import Diagnostic, GradcliError
 from ..lang import program
 from ..ops import OPS
-from .apply import apply, plain_array, to_array
+from .apply import plain_array, to_array
 from .backends import INT_MAX, INT_MIN, dtype_name, shape_of
 from .by_rows import part_off
 from .changes import note
@@ -18,6 +18,7 @@ from .indexing import compile_items
 from .keeping import KeepingTrace
 from .lanes import Lanes
 from .run import Run
+from .scalar_calls import call_on_scalars
 from .tape import Site, primal
 from .values import FRAME_HEAD, UNSET, Instance, List, Variable, contents, describe, is_number, read, show_shape
 from .writing import write
@@ -285,7 +286,7 @@ def compile_update(c: Compiler, node: program.Update) -> Callable[[list[Any]], N
             old = variable.box if index is None else _element(run, node, variable, index)
             if passes_over or not trace.keeps_all:  # a state has no history, so what leads to it needs none
                 old, new = primal(old), primal(new)
-            new = apply(run, op_site, (old, new))
+            new = call_on_scalars(run, op_site, old, new)
         _set_state(run, variable, new, index, node)
 
     return update
@@ -324,7 +325,7 @@ def _set_state(run: Run, variable: Variable, new: Any, index: Any, node: program
         if not hasattr(old, "ndim"):
             run.fail("E303", f"`{variable.name}` is {describe(old)}, and has no elements", node.span)
         new = write(run, Site(SETITEM, node.span), old, None, index, new)
-    elif type(old) in (int, float, bool, complex) or hasattr(old, "dtype"):
+    elif not (type(new) is type(old) is float) and (type(old) in (int, float, bool, complex) or hasattr(old, "dtype")):
         if shape_of(new) != shape_of(old):
             run.fail(
                 "E313", f"`{variable.name}` has shape {show_shape(shape_of(old))}, and the new state {show_shape(shape_of(new))}",

@@ -24,7 +24,7 @@ from .unregistered import UnregisteredError
 from .values import Cell, Code, Function, List, describe, leaves, map_structure, read, show_shape
 
 if TYPE_CHECKING:
-    from .plain_sweep import Sweep
+    from .structural_sweep import StructuralSweep
 
 POS, REAL, WHERE = OPS["pos"], OPS["real"], OPS["where"]
 CASTS = {name: OPS[name] for name in ("float32", "float64")}
@@ -104,7 +104,9 @@ class OwnCall:
         self.function, self.rule, self.kept = function, rule, kept
         self.parameters, self.outputs, self.captured, self.body = parameters, outputs, captured, body
 
-    def pull(self, sweep: Sweep, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, y: Any, number: int) -> None:
+    def pull(
+        self, sweep: StructuralSweep, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, y: Any, number: int
+    ) -> None:
         """Takes the cotangent `g` of the record `number` to its inputs. Raises GradcliError where there is no rule, and
         where the rule fails or returns what is no gradient."""
         run, segment = sweep.run, sweep.segment
@@ -135,7 +137,7 @@ class OwnCall:
             elif isinstance(segment.trace, KeepingTrace):
                 segment.trace.declined[numbers[k]] = site, rule.code.node
 
-    def _through_body(self, sweep: Sweep, g: Any) -> None:
+    def _through_body(self, sweep: StructuralSweep, g: Any) -> None:
         for part, cotangent in zip(self.body or (), g if type(g) is list else [g], strict=True):
             if type(part) is Held and cotangent is not None:
                 sweep.add(part.number, cotangent)

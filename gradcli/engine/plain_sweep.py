@@ -1,36 +1,31 @@
 """One walk back over the records on plain primals: floats by generated pullbacks, arrays by generated array functions.
 
-`recorded_sweep.py` has the other reading of the same rules, through `apply`. Both share the structural rules here.
+`recorded_sweep.py` has the other reading of the same rules, through `apply`; `structural_sweep.py` what both have in common.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NoReturn
+from typing import Any
 
 from ..ops import OPS
-from .apply import apply
 from .backends import CPU, Backend, is_complex, shape_of, sum_to
 from .compound import EXPRESSION
 from .formulas import array_pull, is_bounded, scalar_pull
 from .kept_partials import are_alike, by_formula, by_partials
-from .lane_sweep import LaneSweep, apart_from
 from .lanes import Lanes
-from .own_rules import OwnCall
-from .rules import Language, RowLanguage, Value, array_language
 from .run import Run
 from .scalar_calls import call_on_scalars
+from .structural_sweep import SETITEM, StructuralSweep
 from .tape import STRIDE, Blank, Segment, Site, WithPartials, primal
-from .unregistered import UnregisteredError
 from .windows import inputs_of
 
-ADD, REAL = OPS["add"], OPS["real"]
+ADD = OPS["add"]
 BLOCK = 64  # records; a sweep over a few of them needn't look at the whole segment
 GETITEM = OPS["getitem"]
-PART, SETITEM = OPS["part"], OPS["setitem"]
 
 
-class Sweep(LaneSweep):
+class Sweep(StructuralSweep):
     """One walk over the trace. `cotangents` wait for their record, by number.
 
     marked    the records that depend on a source; None for all
@@ -134,6 +129,7 @@ class Sweep(LaneSweep):
                     self.by_partials(site, a, inputs_of(in0, in1), g, y)
                     or (elements and type(b) is tuple and self._element(site, a, b, inputs_of(in0, in1), g, number))
                     or (type(g) is Lanes and not self.recorded and self._moved(site, a, b, in0, in1, g, y))
+                    or self.plainly(site, a, b, inputs_of(in0, in1), g, y, number)
                 ):
                     self.structural(site, a, b, inputs_of(in0, in1), g, y, number)
         self.risks = self.risks or floats
@@ -225,10 +221,6 @@ class Sweep(LaneSweep):
         if site.op.real_only and is_complex(operand):
             self.fail_without_rule(site, number, f"`{site.op.name}` of a complex number")
 
-    def fail_without_rule(self, site: Site, number: int, what: str) -> NoReturn:
-        fix = "state the gradient of the function around it: `fn f(…) { … } backward (dy) { … }`"
-        raise UnregisteredError(what, site.span, self.segment.calls_to(number), f"cut the path with `detach(…)`, or {fix}")
-
     def _fit(self, c: Any, operand: Any) -> Any:
         """A cotangent summed to its operand's shape, real for a real operand, of its dtype."""
         if type(operand) is float and isinstance(c, float):
@@ -251,116 +243,6 @@ class Sweep(LaneSweep):
             c = c.real
         dtype = getattr(operand, "dtype", None) or ("complex128" if type(operand) is complex else "float64")
         return c.astype(dtype) if c.dtype != dtype and not is_complex(c) else c
-
-    # ---- structural rules, in both readings ----------------------------------------------------------------------------
-
-    def structural(
-        self,
-        site: Site,
-        operands: Any,
-        options: Any,
-        numbers: tuple[int, ...],
-        g: Any,
-        y: Any,
-        number: int,
-        segment: Segment | None = None,
-    ) -> None:
-        run, op = self.run, site.op
-        self.site = site
-        inner = primal(y)  # which may be boxed at lower levels, as operands may
-        parts = map(primal, (*(g if type(g) is list else (g,)), *operands))
-        laned = type(inner) is Lanes or op.category == "lanes" or Lanes in map(type, parts)
-        if laned:
-            self.laned = self.risks = True
-            g = self.each(g, y)
-            if op.category == "lanes" and type(inner) is Lanes:
-                g = self.lift(g, inner.group)
-        if op is PART:
-            self._add_part(numbers[0], operands[0], options["index"], g)
-            return
-        if type(options) is OwnCall:
-            options.pull(self, site, operands, numbers, g, y, number)
-            return
-        if type(options) is tuple:  # element reads and writes keep their index as it is
-            options = {"index": options}
-        plain = segment is None and not laned
-        if plain and op.accumulate is not None:
-            self._accumulate(
-                op.accumulate, array_language(run.backend, run.settings.dtype), numbers[0], g, y, operands[0], options
-            )
-            return
-        if plain:
-            m: Any = array_language(run.backend, run.settings.dtype)
-            array = run.backend.xp.ndarray
-            values = [v if type(v) is array else run.backend.operand(v) for v in operands]
-            result, cotangent = run.backend.operand(y), g if type(g) is list else run.backend.operand(g)
-        else:
-            m = Language(run, site) if self.recorded else RowLanguage(run, site)
-            values = [Value(v, m) for v in operands]
-            if segment is not None:
-                for k, n in zip(site.operands, numbers, strict=True):
-                    if type(operands[k]) is not Blank:
-                        values[k] = Value((operands[k], n, segment.holder(n)), m)
-            result = Value(y if type(y) is Blank or segment is None else (y, number, segment), m)
-            cotangent = [None if part is None else Value(part, m) for part in g] if type(g) is list else Value(g, m)
-        if op.accumulate is not None:
-            self._accumulate(op.accumulate, m, numbers[0], cotangent, result, values[0], options)
-            return
-        owned = number in self.owned
-        given = set(map(id, (cotangent, result, *values)))
-        # The last operand first: a write's buffer is handed on in place only after the value's share was read from it.
-        for k, n in reversed(list(zip(site.operands, numbers, strict=True))):
-            if self.marked is not None and n not in self.marked:
-                continue
-            handed_on = op is SETITEM and k == 0  # the buffer or, where others hold it, a copy
-            if handed_on:  # a record of a sweep says `inplace` of its own write, which is nothing for the way back
-                options = {**options, "inplace": owned and not (laned and self.recorded)}
-            if op.signature.variadic and callable(op.vjp):
-                c = op.vjp(m, cotangent, result, k, *values, **options)
-            else:
-                rule = None if op.vjp is None or callable(op.vjp) else op.vjp[k]
-                if rule is None:
-                    self.fail_without_rule(site, number, f"`{op.name}`")
-                c = rule(m, cotangent, result, *values, **options)
-            if plain:
-                # What a rule gives that isn't one of the arrays it was given, nor a view of one, is new.
-                self.add(n, self._fit(c, operands[k]), handed_on or id(c) not in given)
-                continue
-            like = primal(operands[k])
-            if is_complex(primal(c := c.v)) and not is_complex(like):
-                c = apply(run, site.derived(REAL), (c,))
-            if laned:
-                c = apart_from(c) if op is SETITEM and not handed_on else c
-                c = self.settled(c, like)
-                self.add(n, c, fresh=handed_on and not self.recorded)
-                continue
-            if handed_on and n not in self.cotangents:
-                self.owned.add(n)
-            self.add(n, c)
-
-    def _accumulate(self, rule: Any, m: Any, n: int, g: Any, y: Any, x: Any, options: Any) -> None:
-        """Adds a small cotangent into the operand's buffer, in place: amortised over a loop of reads."""
-        if self.marked is not None and n not in self.marked:
-            return
-        xp = self.run.backend.xp
-        total = self.cotangents.get(n)
-        wide = is_complex(primal(g.v) if type(g) is Value else g)
-        if self.laned and type(g) is Value and type(primal(g.v)) is Lanes:
-            return self.accumulate_lanes(rule, m, n, g, y, x, options)
-        if total is None:
-            total = xp.zeros(x.shape, "complex128" if wide else x.dtype)
-        elif n not in self.owned or (wide and not is_complex(primal(total))):
-            zeros = xp.zeros(x.shape, "complex128" if wide else x.dtype)
-            total = apply(self.run, self.site.derived(ADD), (total, zeros))
-        if type(g) is Value:
-            self.cotangents[n] = rule(m, Value(total, m), g, y, x, **options).v
-        else:
-            self.cotangents[n] = rule(m, total, g, y, x, **options)
-        self.owned.add(n)
-
-    def _add_part(self, n: int, parts: int, index: int, g: Any) -> None:
-        whole = self.cotangents.setdefault(n, [None] * parts)
-        whole[index] = g if whole[index] is None else apply(self.run, self.site.derived(ADD), (whole[index], g))
 
     def add(self, n: int, c: Any, fresh: bool = False) -> None:
         """Adds a cotangent to what waits for the record or leaf `n`; `fresh` if nobody else holds it."""

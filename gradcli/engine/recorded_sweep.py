@@ -10,9 +10,10 @@ from .backends import dtype_name, is_complex, shape_of
 from .compound import cotangent_op
 from .formulas import partial_formula
 from .lanes import Group, Lanes
-from .plain_sweep import ADD, REAL, Sweep
+from .plain_sweep import ADD, Sweep
 from .rules import replay
 from .scalar_calls import call_on_scalars
+from .structural_sweep import REAL
 from .tape import Blank, Segment, Site, primal
 from .windows import inputs_of
 

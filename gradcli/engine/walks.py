@@ -16,10 +16,11 @@ from .boxes import primal
 from .formulas import array_partial, scalar_partial
 from .keeping import KeepingTrace
 from .lanes import Lanes
-from .plain_sweep import GETITEM, SETITEM, Sweep, _scalar_pull
+from .plain_sweep import GETITEM, Sweep, _scalar_pull
 from .reverse import sweep
 from .rules import Value
 from .run import Run
+from .structural_sweep import SETITEM
 from .tape import Blank, Segment, Site, Traced
 from .windows import Window, inputs_of
 
