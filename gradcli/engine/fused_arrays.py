@@ -24,6 +24,7 @@ from .values import Variable, show_shape
 
 HOT = 2**16  # elements in all evaluations so far; writing the functions takes about as long
 CALL = 2**11  # elements that an evaluation counts for at least: its calls take as long
+MANY = 64  # kinds of operands of an expression; arrays that grow have more
 FEW = 3  # operations; fewer quick ones on large arrays are as quick one by one, where they write over what they read
 # What takes no longer than to read and write an array of results.
 QUICK = frozenset(("add", "sub", "mul", "neg", "abs", "square", "maximum", "minimum", "relu", "operand", "number"))
@@ -53,14 +54,16 @@ class FusedArrays(FusedOperation):
 
     def evaluate(self, run: Run, values: list[Any]) -> Any:
         """The expression's value for leaves that are floats and arrays of them, of the run's type, once there were enough; MISS
-        where the operations go one by one. Variables in `values` are read."""
+        where the operations go one by one."""
         kinds: list[Any] = []
         primals: list[Any] = []
+        boxes: list[Any] = []
         trace: Trace | None = None
         largest = 0
-        for k, value in enumerate(values):
+        for value in values:
             if type(value) is Variable:
-                value = values[k] = value.box
+                value = value.box
+            boxes.append(value)
             p, is_traced = value, type(value) is tuple
             if is_traced:
                 p = value[0]
@@ -85,10 +88,12 @@ class FusedArrays(FusedOperation):
             self._count += largest + CALL
             if self._count < HOT or (site := self._known(run)) is None:
                 return MISS
+            if len(self._functions) >= MANY:
+                self._functions.clear()
             function = self._functions[key] = self._function(site, key, "d" if run.settings.dtype == "float64" else "f")
         if function is None or trace.keeps_constants or trace.keeps_all:
             return MISS
-        return self._value(run, trace, function, values, primals)
+        return self._value(run, trace, function, boxes, primals)
 
     def _value(self, run: Run, trace: Trace, function: _Function, values: list[Any], primals: list[Any]) -> Any:
         shape, active, value, with_partials = function

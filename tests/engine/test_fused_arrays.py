@@ -161,3 +161,12 @@ def test_random_expressions(expressions: list[str], how: tuple[int, int], hessia
     lines = [f"x{k} = {text.replace('u', f'x{k - 1}') if k and 'u' in text else text}" for k, text in enumerate(expressions)]
     # Functions of numbers alone are NumPy's there, and Python's else.
     _assert_same("; ".join([*lines, f"y = sum(x{len(lines) - 1})"]), *how, exact=False, hessian=hessian)
+
+
+def test_arrays_that_grow_do_not_fill_memory() -> None:
+    source = "y = x; for i in range(200) { z = zeros([i + 1]) + 1.0; y = y + sum(z*z*s - z/s) }"
+    with _together(NEVER, NEVER) as made:
+        found = _answers(source)
+    with _one_by_one():
+        _assert_close(found, _answers(source), 1e-9)
+    assert len(made) >= 200

@@ -48,7 +48,7 @@ class ParquetRange:
             return Block(self.start, self.size)
         try:
             if self.offset is None:
-                table = _file(self.key).read_row_groups(list(self.groups), list(columns), use_threads=False)
+                table = _file(self.key, 0).read_row_groups(list(self.groups), list(columns), use_threads=False)
             else:
                 table = _cursor(self.key, self.groups[0], columns, self.step).take(self.offset, self.size)
             return block_of(self.start, table, numeric, keep)
@@ -100,12 +100,12 @@ def _metadata(key: Key) -> Any:
         return pq.read_metadata(file)
 
 
-def _file(key: Key) -> Any:
-    """The file, which must be what it was when its ranges were made."""
+def _file(key: Key, buffer: int = _BUFFER) -> Any:
+    """The file, which must be what it was when its ranges were made. Without a buffer a column chunk is read at once."""
     found = os.stat(key[0])
     if (found.st_size, found.st_mtime_ns) != key[1:]:
         raise PartError("it has changed while it was read")
-    return pq.ParquetFile(key[0], metadata=_metadata(key), buffer_size=_BUFFER, pre_buffer=False)
+    return pq.ParquetFile(key[0], metadata=_metadata(key), buffer_size=buffer, pre_buffer=False)
 
 
 class _Cursor:
