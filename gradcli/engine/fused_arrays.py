@@ -19,7 +19,7 @@ from .kept_partials import SMALL, small_value
 from .on_arrays import LARGE
 from .row_functions import value_function
 from .run import Run
-from .tape import Site, Trace, WithPartials
+from .tape import Trace, WithPartials
 from .values import Variable, show_shape
 
 HOT = 2**16  # elements in all evaluations so far; writing the functions takes about as long
@@ -86,11 +86,11 @@ class FusedArrays(FusedOperation):
             function = self._functions[key]
         else:
             self._count += largest + CALL
-            if self._count < HOT or (site := self._known(run)) is None:
+            if self._count < HOT:
                 return MISS
             if len(self._functions) >= MANY:
                 self._functions.clear()
-            function = self._functions[key] = self._function(site, key, "d" if run.settings.dtype == "float64" else "f")
+            function = self._functions[key] = self._function(run, key)
         if function is None or trace.keeps_constants or trace.keeps_all:
             return MISS
         return self._value(run, trace, function, boxes, primals)
@@ -111,14 +111,15 @@ class FusedArrays(FusedOperation):
             kept = WithPartials(shape, y.dtype, partials)
         return record(trace, site, values, primals, {}, y, active, kept)
 
-    def _function(self, site: Site, kinds: Kinds, char: str) -> _Function | None:
+    def _function(self, run: Run, kinds: Kinds) -> _Function | None:
         """What computes the expression for operands of these kinds; None where the operations go one by one."""
+        char = "d" if run.settings.dtype == "float64" else "f"
         for _, shape, *chars in kinds:
             if chars != [char] if shape is not None else char != "d":
                 return None
         shapes = [shape for _, shape, *_ in kinds if shape]
         shape = broadcast_shapes(shapes)
-        if shape is None or shape not in shapes:
+        if shape is None or shape not in shapes or (site := self._known(run, shape)) is None:
             return None
         formula = site.op.forward(None, *range(len(kinds)))  # type: ignore[misc] # which it is, for any operands
         is_quick, is_small = all(node.kind in QUICK for node in formula), count(shape) <= SMALL

@@ -28,8 +28,8 @@ class FusedOperation:
         self._site: Site | None = None
         self._key: Key = ()
 
-    def _known(self, run: Run) -> Site | None:
-        """Its site, and with it the key of its formula; None where there is none."""
+    def _known(self, run: Run, shape: tuple[int, ...]) -> Site | None:
+        """Its site, and with it the key of its formula; None where there is none that gives values of a shape."""
         if self._site is None and not self._is_none:
             formula = _formula(self._plan, run.real)
             if formula is None:
@@ -37,6 +37,9 @@ class FusedOperation:
                 return None
             self._key = key_of(formula)
             self._site = Site(self._op(formula), self._plan.ops[-1].site.span)
+        # What is read as a derivative is one by numbers: of a vector it would be one element by itself.
+        if shape and self._site is not None and self._site.op.category == "derivatives":
+            return None
         return self._site
 
     def _op(self, formula: Formula) -> Op:

@@ -49,7 +49,7 @@ class FusedRows(FusedOperation):
         shape = self._shape(run, values, primals)
         if shape is None:
             return MISS
-        site = self._known(run)
+        site = self._known(run, shape)
         if site is None:
             return MISS
         return self._value(run, site, group, values, [narrow(p, group) for p in primals], shape)

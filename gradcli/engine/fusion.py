@@ -134,7 +134,21 @@ def fuse_list(plans: list[Plan], cold: Closure, single: Callable[[Any, Site, tup
 
         return None if None in functions else hot
 
-    return _fuse(plans[0], cold, single, write_all)
+    def all_of(kind: Callable[[Plan], Any]) -> Callable[[Any, list[Any]], Any]:
+        parts = [kind(found) for found in plans]
+
+        def evaluate(run: Any, values: list[Any]) -> Any:
+            results: list[Any] = []
+            for part in parts:
+                y = part.evaluate(run, values)
+                if y is MISS:
+                    return MISS
+                results.append(y)
+            return List(results)
+
+        return evaluate
+
+    return _fuse(plans[0], cold, single, write_all, all_of)
 
 
 def fuse(found: Plan, cold: Closure, single: Callable[[Any, Site, tuple[Any, ...]], Any]) -> Closure:
@@ -142,7 +156,7 @@ def fuse(found: Plan, cold: Closure, single: Callable[[Any, Site, tuple[Any, ...
 
     `single(run, site, operands)` is one operation on any values.
     """
-    return _fuse(found, cold, single, lambda kinds: write(found, kinds))
+    return _fuse(found, cold, single, lambda kinds: write(found, kinds), lambda kind: kind(found).evaluate)
 
 
 def _fuse(
@@ -150,12 +164,13 @@ def _fuse(
     cold: Closure,
     single: Callable[[Any, Site, tuple[Any, ...]], Any],
     write: Callable[[tuple[str, ...]], Callable[..., Any] | None],
+    of: Callable[[Callable[[Plan], Any]], Callable[[Any, list[Any]], Any]],
 ) -> Closure:
     ops, leaves = found
     variants: dict[tuple[str, ...], Callable[..., Any] | None] = {}
     hot: Callable[..., Any] | None = None
     closures = [leaf.value for leaf in leaves if leaf.kind == "closure"]
-    arrays, rows = FusedArrays(found), FusedRows(found)
+    on_arrays, on_rows = of(FusedArrays), of(FusedRows)
     count = 0
 
     def choose(values: list[Any]) -> None:
@@ -174,7 +189,7 @@ def _fuse(
             if y is not MISS:
                 return y
         run, values = frame[0], [leaf.of(frame) for leaf in leaves]
-        y = arrays.evaluate(run, values) if run.group is None else rows.evaluate(run, values)
+        y = on_arrays(run, values) if run.group is None else on_rows(run, values)
         if y is not MISS:
             return y
         count += run.group is None
@@ -193,7 +208,7 @@ def _fuse(
         rest = iter(given)
         values = [next(rest) if leaf.kind == "closure" else leaf.of(frame) for leaf in leaves]
         run = frame[0]
-        y = arrays.evaluate(run, values) if run.group is None else rows.evaluate(run, values)
+        y = on_arrays(run, values) if run.group is None else on_rows(run, values)
         if y is not MISS:
             return y
         count += run.group is None

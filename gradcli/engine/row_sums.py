@@ -88,7 +88,7 @@ class _RowSum(FusedRows):
         primals = [narrow(p, group) for p in primals]
         terms = [_part(primals[base], index) for base, index in self._parts]
         shape = self._shape(run, [values[base] for base, _ in self._parts], terms)
-        if not shape or (site := self._known(run)) is None:
+        if not shape or (site := self._known(run, shape)) is None:
             return MISS
         active = tuple([k for k, v in enumerate(values) if level_of(v) != UNBOXED])
         trace = common_trace([values[k] for k in active]) if active else run.trace

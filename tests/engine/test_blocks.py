@@ -124,6 +124,12 @@ PROGRAMS = {
                        "fn g(x) = jvp(f)(x, x)\noutput vmap(f)(X), vmap(g)(X), vmap(jacobian(f))(X)",
     "sums of shared numbers": "var w = [1.0, 2.0, 0.5]\nfn f(x) = sum(w * x[1:] + (x[:-1] - 1.5)**2) * sum(x * 2)\n"
                               "s = sum(vmap(f)(X))\noutput s, grad(s, w), vmap(value_and_grad(f))(X)",
+    "several derivatives": "fn h(a, b) = a*b*a + sin(b)\nfn f(x) {\n  g = grad(h, wrt = [0, 1])(x[0], x[1])\n"
+                           "  v = value_and_grad(h)(x[1], 2.0*x[0])\n  return g[0]*x[2] + g[1]*v[1] + v[0]\n}\n"
+                           "output vmap(f)(X), vmap(value_and_grad(f))(X)",
+    "derivatives by what rows share": "w = 0.7\nfn h(a, b) = a*b*a + sin(a)\noutput vmap(fn(x) = grad(h, wrt = 1)(x, w))(X),"
+                                      " vmap(fn(x) = grad(h)(w, x) * x)(X), vmap(fn(x) = grad(h, wrt = [0, 1])(x, w))(X),"
+                                      " vmap(fn(a) = grad(h, wrt = [0, 1])(a, w))(X[:, 0])",
     "mixed shapes": "fn f(x) { m = outer(x, x); return sum(m * x + 2 * m - x**2 * x[0]) }\noutput vmap(value_and_grad(f))(X)",
 }  # fmt: skip
 
