@@ -32,7 +32,8 @@ class FusedOperation:
         """Its site, and with it the key of its formula; None where there is none that gives values of a shape."""
         if self._site is None and not self._is_none:
             formula = _formula(self._plan, run.real)
-            if formula is None:
+            # A function may not read what it is given, which then has no say in the shape.
+            if formula is None or not formula.reads() >= set(range(len(self._plan.leaves))):
                 self._is_none = True
                 return None
             self._key = key_of(formula)

@@ -130,6 +130,7 @@ PROGRAMS = {
     "derivatives by what rows share": "w = 0.7\nfn h(a, b) = a*b*a + sin(a)\noutput vmap(fn(x) = grad(h, wrt = 1)(x, w))(X),"
                                       " vmap(fn(x) = grad(h)(w, x) * x)(X), vmap(fn(x) = grad(h, wrt = [0, 1])(x, w))(X),"
                                       " vmap(fn(a) = grad(h, wrt = [0, 1])(a, w))(X[:, 0])",
+    "what isn't read": "fn h(a, b) = a*a + sin(a)\noutput vmap(fn(x) = h(0.5, x) * x)(X), vmap(fn(x) = h(x[0], x))(X)",
     "mixed shapes": "fn f(x) { m = outer(x, x); return sum(m * x + 2 * m - x**2 * x[0]) }\noutput vmap(value_and_grad(f))(X)",
 }  # fmt: skip
 

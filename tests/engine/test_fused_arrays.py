@@ -47,6 +47,7 @@ PROGRAMS = [
     "tape t(persistent = true) { v = x*x*w + s; z = v*v*x - w }; y = t.gradient(z, v)*s + t.gradient(v, x)*w*2",
     "y = grad(fn(z) = sum(z*z*w + sin(z) - s))(x) * s + x*w",
     "y = grad(fn(z) = sum(grad(fn(r) = sum(r*r*z*z - r*w))(z)*z - s*z))(x)",
+    "fn f(a, b) = a*a + sin(a)\ny = f(s, x)*x + f(w, s)*s + f(s, w)",
     "fn f(a, b) = a*b*a + sin(a)\ny = grad(f, wrt = 1)(x, s) + x*grad(f)(s, w)",
     "fn f(a, b) = a*b*a + sin(a)\ng = grad(f, wrt = [0, 1])(x, s); y = g[0]*g[1] + value_and_grad(f)(w, x)[1]",
     "fn f(a) = a*a*s + sin(a)\ny = sum(jacobian(f)(x) @ hessian(f)(w), axis = [0, 1])*x + grad(grad(f))(x)",
