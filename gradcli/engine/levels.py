@@ -20,6 +20,7 @@ from .derivatives import merged, ones_like
 from .keeping import KeepingTrace
 from .reverse import sweep, sweep_segment
 from .run import Run
+from .scalar_sweep import sweep_floats
 from .tape import Leaf, Site, Trace, Traced, blank, leaf_numbers, reachable
 from .values import UNSET, Function, List, Variable, leaves, map_structure, read
 from .windows import Window
@@ -196,14 +197,18 @@ class Recording:
     def pull_scalar(self, value: Traced, cotangent: float = 1.0) -> list[Any]:
         """The cotangents of the inputs for a float that is the value. Most functions fit into the segment that the call began:
         there the sweep needs no search."""
-        trace, segment = self.trace, value[2]
+        trace, segment, inputs = self.trace, value[2], self.inputs
         if trace.level or trace.keeps_all or segment is not self.begin:
             return self.pull([(value, cotangent)])
-        wanted = {i[1] for i in self.inputs if i is not None}
+        if not self.records and all([i is None or i[1] < self.since for i in inputs]):  # noqa: C419 - none is a record there
+            floats = sweep_floats(segment, value[1], cotangent)
+            if floats is not None:
+                return [None if i is None else floats.get(i[1]) for i in inputs]
+        wanted = {i[1] for i in inputs if i is not None}
         if self.records:
             trace.swept = True
         found = sweep_segment(self.run, segment, value, cotangent, wanted, self.records)
-        return [None if i is None else found.get(i[1]) for i in self.inputs]
+        return [None if i is None else found.get(i[1]) for i in inputs]
 
     def outside(self, value: Any) -> Any:
         """A value as it is outside the transform: without this level's box, if nothing outside is recorded in it."""
