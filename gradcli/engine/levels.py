@@ -21,11 +21,11 @@ from .keeping import KeepingTrace
 from .reverse import sweep, sweep_segment
 from .run import Run
 from .scalar_sweep import sweep_floats
-from .tape import Leaf, Site, Trace, Traced, blank, leaf_numbers, reachable
+from .tape import Leaf, Segment, Site, Trace, Traced, blank, leaf_numbers, reachable
 from .values import UNSET, Function, List, Variable, leaves, map_structure, read
 from .windows import Window
 
-_numbers = itertools.count(1)  # of levels: what is opened later is higher, and nothing that ended is met again
+level_numbers = itertools.count(1)  # of levels: what is opened later is higher, and nothing that ended is met again
 IDENTITY = OPS["pos"]
 
 
@@ -56,7 +56,7 @@ class Recording:
         outside = run.trace, run.level
         self.own = run.level != run.trace.level  # a forward level lies between
         if self.own:
-            run.level = next(_numbers)
+            run.level = next(level_numbers)
             run.trace = Trace(run.level, run.trace)
         trace = self.trace = run.trace
         self.before, self.limit = trace.segment, trace.limit
@@ -97,8 +97,26 @@ class Recording:
             trace.close(trace.main)  # sweeps go through `apply`, for the levels below, and aren't recorded here
             self.records = False
         else:
-            depends = self._passes_on or trace.keeps_all or self._depends_on_outside()
-            self.records = self.before is not None and depends and (trace.keeps_all or not run.once)
+            self._settle()
+
+    @classmethod
+    def of_call(cls, run: Run, value: Any, fresh: Traced, before: Segment | None, limit: int, switched: int) -> Recording:
+        """The same of a call that was made elsewhere, on the trace at hand, by one float: `fresh` stands for it, in the segment
+        that was begun for the call. The others are as they were on the trace before it."""
+        self = cls.__new__(cls)
+        self.run, self.trace, self.value = run, run.trace, value
+        self.own = self._passes_on = False
+        self.before, self.limit, self.switched = before, limit, switched
+        self.begin, self.inputs = fresh[2], [fresh]
+        self.since = self.begin.first
+        self._taken = self._seen = None
+        self._settle()
+        return self
+
+    def _settle(self) -> None:
+        """Finds out whether what sweeps compute is to be recorded: whether something outside can depend on it."""
+        depends = self._passes_on or self.trace.keeps_all or self._depends_on_outside()
+        self.records = self.before is not None and depends and (self.trace.keeps_all or not self.run.once)
 
     def _fresh(self, site: Site, value: Any) -> Any:
         value = read(value)
@@ -285,9 +303,9 @@ def perturb(run: Run, direction: Callable[[str, Any], Any], traced: bool) -> Non
     """Opens a forward level for a whole run, which hasn't begun: `direction` gives the tangents of variables by name and
     state. `traced`: the program itself asks for derivatives, for which it needs a trace above that level."""
     run.direction = direction
-    run.level = run.direction_level = next(_numbers)
+    run.level = run.direction_level = next(level_numbers)
     if traced:
-        run.level = next(_numbers)
+        run.level = next(level_numbers)
         run.trace = Trace(run.level, run.trace)
 
 
@@ -308,7 +326,7 @@ def along(
     if run.asks:
         return _along_the_trace(run, function, arguments, keywords, wrt, tangents, site)
     outside = run.level
-    level = run.level = next(_numbers)
+    level = run.level = next(level_numbers)
     rest = iter(tangents)
 
     def perturbed(value: Any) -> Any:
@@ -323,6 +341,11 @@ def along(
         value = call_value(run, function, arguments, keywords, site)
     finally:
         run.level = outside
+    return parted(value, level)
+
+
+def parted(value: Any, level: int) -> tuple[Any, Any]:
+    """A value, and its tangent at a level, of the same structure, with None where it has none."""
     if type(value) is Dual and value.level == level:
         return value.primal, value.tangent
     tangent = map_structure(lambda v: v.tangent if level_of(v := read(v)) == level else None, value)

@@ -22,6 +22,7 @@ from .derivatives import beside, direction, note_unconnected, seeds_for, verify_
 from .jacobians import entries, verify_real
 from .levels import Recording, along
 from .run import Run
+from .scalar_transforms import along_float, is_short, value_and_slope
 from .tape import Site
 from .transform_arguments import VECTORS, Structure, take_positions, take_vector, with_arrays
 from .unregistered import UnregisteredError
@@ -75,7 +76,16 @@ def _first(
     run: Run, transform: Transform, arguments: list[Any], keywords: dict[str, Any], vector: Any, site: Site
 ) -> tuple[Any, Any]:
     """The value, and the gradient of the sum of its elements; with a `vector`, of what that weighs."""
-    recording = Recording(run, transform.function, arguments, keywords, transform.positions, site)
+    wrt, recording = transform.wrt, None
+    if type(wrt) is int and not keywords and (vector is None or type(vector) is float) and is_short(run):
+        x = read(arguments[wrt])
+        if type(x) is float:
+            short = value_and_slope(run, transform.function, arguments, wrt, x, 1.0 if vector is None else vector, site)
+            if type(short) is tuple:
+                return short
+            recording = short
+    if recording is None:
+        recording = Recording(run, transform.function, arguments, keywords, transform.positions, site)
     value = recording.value
     if type(value) is tuple and type(value[0]) is float and (vector is None or type(vector) is float):
         found = recording.pull_scalar(value, 1.0 if vector is None else vector)
@@ -127,8 +137,12 @@ def _along(
     run: Run, transform: Transform, arguments: list[Any], keywords: dict[str, Any], vector: Any, site: Site
 ) -> tuple[Any, Any]:
     """The value, and how it changes along the vector."""
-    tangents = _tangents(run, transform, arguments, vector, site)
-    value, tangent = along(run, transform.function, arguments, keywords, transform.positions, tangents, site)
+    if type(vector) is float and transform.wrt == 0 and type(x := read(arguments[0])) is float and not (run.asks or keywords):
+        tangents = [vector]
+        value, tangent = along_float(run, transform.function, arguments, x, vector, site)
+    else:
+        tangents = _tangents(run, transform, arguments, vector, site)
+        value, tangent = along(run, transform.function, arguments, keywords, transform.positions, tangents, site)
     if type(value) is float and type(tangent) is float:
         return value, tangent
     verify_target(run, value, site.span, real=False, of=transform.function)
@@ -139,8 +153,6 @@ def _along(
 
 def _tangents(run: Run, transform: Transform, arguments: list[Any], vector: Any, site: Site) -> list[Any]:
     """The part of the vector for each number among the arguments; None for those that nothing moves along."""
-    if type(vector) is float and transform.wrt == 0 and type(arguments[0]) is float:
-        return [vector]
     vectors = vector if isinstance(transform.wrt, list) else List([vector])
     chosen = List([arguments[k] for k in transform.positions])
     tangents: list[Any] = []
