@@ -168,25 +168,39 @@ def _fuse(
 ) -> Closure:
     ops, leaves = found
     variants: dict[tuple[str, ...], Callable[..., Any] | None] = {}
+    written: list[Callable[..., Any]] = []
     hot: Callable[..., Any] | None = None
     closures = [leaf.value for leaf in leaves if leaf.kind == "closure"]
     on_arrays, on_rows = of(FusedArrays), of(FusedRows)
     count = 0
 
     def choose(values: list[Any]) -> None:
-        nonlocal hot, count
+        nonlocal hot, count, written
         kinds = kinds_of(values)
         if "" in kinds:
             count = 0  # arrays: no need to look each time
         if kinds not in variants and len(variants) < MAX_VARIANTS:
             variants[kinds] = None if "" in kinds else write(kinds)
+            written = [function for function in variants.values() if function is not None]
         hot = variants.get(kinds)
+
+    def by_another(frame: list[Any], tried: Callable[..., Any]) -> Any:
+        """The value by another function than the one for the kinds of last time: a loop may begin with others than it goes on
+        with."""
+        nonlocal hot
+        for function in written:
+            if function is not tried and (y := function(frame)) is not MISS:
+                hot = function
+                return y
+        return MISS
 
     def expression(frame: list[Any]) -> Any:
         nonlocal count
         if (function := hot) is not None:  # other threads may run the same program
             y = function(frame)
             if y is not MISS:
+                return y
+            if len(written) > 1 and (y := by_another(frame, function)) is not MISS:
                 return y
         run, values = frame[0], [leaf.of(frame) for leaf in leaves]
         y = on_arrays(run, values) if run.group is None else on_rows(run, values)

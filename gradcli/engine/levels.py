@@ -100,15 +100,16 @@ class Recording:
             self._settle()
 
     @classmethod
-    def of_call(cls, run: Run, value: Any, fresh: Traced, before: Segment | None, limit: int, switched: int) -> Recording:
-        """The same of a call that was made elsewhere, on the trace at hand, by one float: `fresh` stands for it, in the segment
-        that was begun for the call. The others are as they were on the trace before it."""
+    def of_call(
+        cls, run: Run, value: Any, inputs: list[Any], begin: Segment, before: Segment | None, limit: int, switched: int
+    ) -> Recording:
+        """The same of a call that was made elsewhere, on the trace at hand, by floats: the `inputs` stand for them, in the segment
+        that was begun for the call. The rest is what was of the trace before it."""
         self = cls.__new__(cls)
         self.run, self.trace, self.value = run, run.trace, value
         self.own = self._passes_on = False
         self.before, self.limit, self.switched = before, limit, switched
-        self.begin, self.inputs = fresh[2], [fresh]
-        self.since = self.begin.first
+        self.begin, self.inputs, self.since = begin, inputs, begin.first
         self._taken = self._seen = None
         self._settle()
         return self

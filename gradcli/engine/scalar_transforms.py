@@ -1,5 +1,5 @@
-"""Transforms by one float, the common case made short: what `transforms.py` does, where it takes no more than a sweep over
-floats, or one float's tangent.
+"""Transforms by floats, the common case made short: what `transforms.py` does, where it takes no more than a sweep over floats,
+or the tangent of one.
 
 Nothing is decided here but whether that is so. Where it isn't, the function has been called all the same, and what came of
 that is handed over.
@@ -14,8 +14,8 @@ from .calls import call_function, call_value
 from .levels import Recording, level_numbers, parted
 from .run import Run
 from .scalar_sweep import sweep_floats
-from .tape import Site, leaf_numbers
-from .values import Function
+from .tape import Segment, Site, leaf_numbers
+from .values import Function, List, Variable
 
 
 def is_short(run: Run) -> bool:
@@ -24,19 +24,40 @@ def is_short(run: Run) -> bool:
     return not (run.level or run.asks or trace.keeps_all) and trace.main.recording
 
 
-def value_and_slope(
-    run: Run, function: Any, arguments: list[Any], k: int, x: float, seed: float, site: Site
-) -> tuple[float, float] | Recording:
-    """The value of a function and its derivative, times `seed`, by its argument `k`, which is the float x; what was recorded, where
-    these aren't floats on which nothing outside depends. Where `is_short`."""
+def are_floats(arguments: list[Any], positions: list[int]) -> bool:
+    """Whether the arguments at the positions are floats, lists of floats and dicts of floats."""
+    for k in positions:
+        value = arguments[k]
+        if type(value) is Variable:
+            value = value.box
+        if type(value) is not float:
+            items = value.items if type(value) is List else value.values() if type(value) is dict else (None,)
+            for item in items:
+                if type(item.box if type(item) is Variable else item) is not float:
+                    return False
+    return True
+
+
+def value_and_slopes(
+    run: Run, function: Any, arguments: list[Any], positions: list[int], x: float | None, seed: float, site: Site
+) -> tuple[float, list[float]] | Recording:
+    """The value of a function, and its derivatives, times `seed`, by the numbers in the arguments at the positions, in order:
+    by the float x if that is all, else by what `are_floats`. What was recorded, where the value is no float or depends on
+    something outside. Where `is_short`."""
     trace = run.trace
     before, limit, switched = trace.segment, trace.limit, trace.switched
     since = trace.number = trace.number + 1
     begin = trace.advance()
-    number = -next(leaf_numbers)
-    trace.fresh[number] = begin
     given = arguments.copy()
-    given[k] = fresh = x, number, begin
+    if x is not None:
+        number = -next(leaf_numbers)
+        trace.fresh[number] = begin
+        boxed = given[positions[0]] = x, number, begin
+        inputs: list[Any] = [boxed]
+    else:
+        inputs = []
+        for k in positions:
+            given[k] = _boxed(arguments[k], begin, inputs)
     run.recordings += 1
     try:
         value = (call_function if type(function) is Function else call_value)(run, function, given, {}, site)
@@ -44,12 +65,28 @@ def value_and_slope(
         run.recordings -= 1
     if type(value) is tuple and value[2] is begin and type(value[0]) is float and not begin.earlier:
         found = sweep_floats(begin, value[1], seed)
-        if found is not None and number in found:
-            del trace.fresh[number]
+        if found is not None:
+            slopes = []
+            for _, number, _ in inputs:
+                slopes.append(found.get(number, 0.0))
+                del trace.fresh[number]
             if switched == trace.switched:  # see `Recording.finish`
                 trace.segment, trace.limit, trace.number = before, limit, since - 1
-            return value[0], found[number]
-    return Recording.of_call(run, value, fresh, before, limit, switched)
+            return value[0], slopes
+    return Recording.of_call(run, value, inputs, begin, before, limit, switched)
+
+
+def _boxed(value: Any, begin: Segment, inputs: list[Any]) -> Any:
+    """A float as an input of a call that `begin` was begun for; or a list or dict of such."""
+    if type(value) is List:
+        return List([_boxed(item, begin, inputs) for item in value.items])
+    if type(value) is dict:
+        return {key: _boxed(item, begin, inputs) for key, item in value.items()}
+    number = -next(leaf_numbers)
+    begin.trace.fresh[number] = begin
+    boxed = value.box if type(value) is Variable else value, number, begin
+    inputs.append(boxed)
+    return boxed
 
 
 def along_float(run: Run, function: Any, arguments: list[Any], x: float, tangent: float, site: Site) -> tuple[Any, Any]:

@@ -22,7 +22,7 @@ from .derivatives import beside, direction, note_unconnected, seeds_for, verify_
 from .jacobians import entries, verify_real
 from .levels import Recording, along
 from .run import Run
-from .scalar_transforms import along_float, is_short, value_and_slope
+from .scalar_transforms import along_float, are_floats, is_short, value_and_slopes
 from .tape import Site
 from .transform_arguments import VECTORS, Structure, take_positions, take_vector, with_arrays
 from .unregistered import UnregisteredError
@@ -76,13 +76,16 @@ def _first(
     run: Run, transform: Transform, arguments: list[Any], keywords: dict[str, Any], vector: Any, site: Site
 ) -> tuple[Any, Any]:
     """The value, and the gradient of the sum of its elements; with a `vector`, of what that weighs."""
-    wrt, recording = transform.wrt, None
-    if type(wrt) is int and not keywords and (vector is None or type(vector) is float) and is_short(run):
-        x = read(arguments[wrt])
-        if type(x) is float:
-            short = value_and_slope(run, transform.function, arguments, wrt, x, 1.0 if vector is None else vector, site)
+    recording = None
+    if not keywords and (vector is None or type(vector) is float) and is_short(run):
+        wrt, seed = transform.wrt, 1.0 if vector is None else vector
+        x = read(arguments[wrt]) if type(wrt) is int else None
+        x = x if type(x) is float else None
+        if x is not None or are_floats(arguments, transform.positions):
+            short = value_and_slopes(run, transform.function, arguments, transform.positions, x, seed, site)
             if type(short) is tuple:
-                return short
+                value, found = short
+                return value, found[0] if x is not None else Structure(transform, arguments).of(found)
             recording = short
     if recording is None:
         recording = Recording(run, transform.function, arguments, keywords, transform.positions, site)
