@@ -21,6 +21,7 @@ from .divergence import MERGE, choose
 from .equality import compares_whole, same
 from .formulas import scalar_function
 from .fusion import condition_on_rows, fuse, fuse_list, plan, plan_list
+from .hot_loops import by_loops
 from .keeping import KeepingTrace
 from .known_ints import by_ints
 from .lanes import Lanes, narrow
@@ -146,7 +147,9 @@ def _call(c: Compiler, node: program.Call) -> Closure:
     several = plan_list(c, node)
     if several is not None:
         return fuse_list(several, cold, apply)
-    stop = None if c.counts else obstacle(node, c.functions)
+    if c.counts:
+        return cold
+    stop, cold = obstacle(node, c.functions), by_loops(node, c.functions, cold)
     if stop is TurnsError:
         return by_ints(node, c.functions, cold)
     return by_path(node, c.functions, cold) if stop is BranchError else cold

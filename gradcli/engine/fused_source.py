@@ -89,6 +89,21 @@ def write_choice(
     return writer.compiled(["try:", "    pass", *[f"    {line}" for line in writer.inactive], f"{REFUSED}: return MISS", *lines])
 
 
+def write_call(
+    plan: Plan, operands: Sequence[tuple[str, Any]], kinds: tuple[str, ...], make: Callable[[list[str]], Callable[..., Any]]
+) -> Callable[[list[Any]], Any] | None:
+    """The function that calls another with what the plan computes, on plain floats and ints, `frame -> its value or MISS`, for
+    leaves of these kinds. `make` makes the other for the kinds of the operands, and it may raise what `REFUSED` says."""
+    writer = _Writer(plan.leaves, kinds)
+    results = writer.results(plan.ops)
+    if results is None:
+        return None
+    given = [writer.operand(ref, results) for ref in operands]
+    writer.names["called"] = make([operand.kind for operand in given])
+    lines = [*writer.inactive, f"return called({', '.join([operand.text for operand in given])})"]
+    return writer.compiled(["try:", *[f"    {line}" for line in lines], f"{REFUSED}: return MISS"])
+
+
 def _chosen(source: FormulaSource, choice: Choice | int) -> list[str]:
     """The lines that return the index of what is chosen."""
     if isinstance(choice, int):

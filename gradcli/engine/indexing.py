@@ -170,9 +170,14 @@ def compile_index(c: Compiler, node: program.Index) -> Closure:
         index = items(frame)
         if type(x) is Variable:
             x = x.box
-        if type(x) is List and len(index) == 1 and type(index[0]) is int and -len(x) <= index[0] < len(x):
-            if frame[0].group is None:
-                return x[index[0]]
+        if (
+            type(x) is List
+            and len(index) == 1
+            and type(k := index[0]) is int
+            and -len(x) <= k < len(x)
+            and frame[0].group is None
+        ):
+            return x[k]
         array = x[0] if type(x) is tuple else x
         if (
             on_host

@@ -103,8 +103,8 @@ class Recording:
     def of_call(
         cls, run: Run, value: Any, inputs: list[Any], begin: Segment, before: Segment | None, limit: int, switched: int
     ) -> Recording:
-        """The same of a call that was made elsewhere, on the trace at hand, by floats: the `inputs` stand for them, in the segment
-        that was begun for the call. The rest is what was of the trace before it."""
+        """The same of a call that was made elsewhere, on the trace at hand, by floats: the `inputs` stand for them, in the
+        segment that was begun for the call. The rest is what was of the trace before it."""
         self = cls.__new__(cls)
         self.run, self.trace, self.value = run, run.trace, value
         self.own = self._passes_on = False

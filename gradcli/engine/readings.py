@@ -55,7 +55,7 @@ class Path(NamedTuple):
 def read_call(node: program.Call, known: dict[int, Known]) -> Reading:
     """The call as formulas. Raises NotPlainError where it can't be read; BranchError if at least up to a branch it can."""
     reader = Reader(branches=False)
-    value = _Frame(reader, known, node.span).call(node)
+    value = Frame(reader, known, node.span).call(node)
     return _reading(value, *reader.numbered())
 
 
@@ -74,7 +74,7 @@ def read_paths(node: program.Call, known: dict[int, Known], most: int) -> list[P
     """The paths through the call, and of each two that part the one first on which the condition holds. All have the same
     operands. Raises NotPlainError where there are more than `most`."""
     reader = Reader(branches=True)
-    frame = _Frame(reader, known, node.span)
+    frame = Frame(reader, known, node.span)
     found: list[tuple[list[Formula], list[bool], Value | None]] = []
     outcomes: list[bool] = []
     while True:
@@ -132,7 +132,7 @@ def is_simple(op: Op) -> bool:
     return op.elementwise and op.differentiable and op.integers != "bool" and op.name not in TURNING
 
 
-class _Scope:
+class Scope:
     """The names of a function that is being read: the formulas of its numbers, and its functions."""
 
     def __init__(self, reader: Reader, values: dict[int, Formula], functions: dict[int, Callee]) -> None:
@@ -204,7 +204,7 @@ class _Scope:
             options = dict(node.options)
             wrt = options.pop("wrt", None)
             items = wrt.items if isinstance(wrt, program.ListDisplay) else (wrt,)
-            positions = [0 if item is None else _position(item) for item in items]
+            positions = [0 if item is None else position_of(item) for item in items]
             if not options and positions and len(set(positions)) == len(positions):
                 listed = isinstance(wrt, program.ListDisplay)
                 return DERIVATIVES[node.op.name](self.reader, self.function(node.operands[0]), positions, listed)
@@ -230,12 +230,16 @@ class _Scope:
                     values[own.index] = self.read(outer)
                 else:
                     functions[own.index] = callee
-            value = _Scope(self.reader, values, functions).returned(function.body)
+            value = self.inner(values, functions).returned(function.body)
             if value is None:
                 raise NotPlainError
             return value
 
         return call
+
+    def inner(self, values: dict[int, Formula], functions: dict[int, Callee]) -> Scope:
+        """The names of a function that is called here."""
+        return Scope(self.reader, values, functions)
 
     def returned(self, body: tuple[program.Statement, ...]) -> Formula | None:
         """What the statements return; None where they end without."""
@@ -302,7 +306,7 @@ class _Scope:
         self.values[target.slot.index] = value
 
 
-class _Home(_Scope):
+class Home(Scope):
     """The frame that a captured function is from: of its names only the functions are known."""
 
     def __init__(self, reader: Reader, known: dict[int, Known]) -> None:
@@ -315,11 +319,11 @@ class _Home(_Scope):
         value, home = self.known[slot.index]
         if isinstance(value, program.Constant):
             return None
-        scope = self if home is None else _Home(self.reader, home)
+        scope = self if home is None else Home(self.reader, home)
         return scope.function(value) if isinstance(value, program.Apply) else scope.literal(value)
 
 
-class _Frame(_Home):
+class Frame(Home):
     """The frame that the call is in. What isn't a constant is an operand, which is evaluated there."""
 
     def __init__(self, reader: Reader, known: dict[int, Known], span: Span) -> None:
@@ -341,14 +345,15 @@ class _Frame(_Home):
         return self.values[slot.index]
 
 
-class _Body(_Frame):
+class _Body(Frame):
     """The frame of a function whose own body is read. Names that it doesn't assign are the operands."""
 
     def number(self, node: program.Expression) -> Formula:
-        return _Scope.number(self, node)
+        return Scope.number(self, node)
 
 
-def _position(node: program.Expression) -> int:
+def position_of(node: program.Expression) -> int:
+    """The position of an argument, as an option of a transform says it. Raises NotPlainError where that isn't written."""
     if isinstance(node, program.Constant) and type(node.value) is int and node.value >= 0:
         return node.value
     raise NotPlainError

@@ -83,7 +83,7 @@ def _first(
         x = x if type(x) is float else None
         if x is not None or are_floats(arguments, transform.positions):
             short = value_and_slopes(run, transform.function, arguments, transform.positions, x, seed, site)
-            if type(short) is tuple:
+            if not isinstance(short, Recording):
                 value, found = short
                 return value, found[0] if x is not None else Structure(transform, arguments).of(found)
             recording = short

@@ -1,0 +1,267 @@
+"""Writes the functions of what `loop_reading.py` reads: the value, the value and its tangent, the value and its gradient.
+
+The last keeps, for each step that it takes and that a gradient passes, which it was and the numbers that the way back reads, and
+then goes back over these, whatever loops and branches they came from. Its source has invented names only. What Python refuses,
+ints that 64 bits don't hold, and what isn't finite make it give up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..ops import OPS
+from ..ops.formula import Formula
+from .backends import INT_MAX, INT_MIN
+from .compound import ZERO, differentiate, plus, scaled
+from .formula_source import STRICT, FormulaSource
+from .formulas import fast_by_name
+from .loop_reading import Branch, Loop, Looped, Part, Step
+from .read_derivatives import NotPlainError
+from .readings import COMPARISONS
+from .scalar_closures import EXACT_ON_INTS
+
+EXACT_ON_ANY = frozenset(("add", "sub", "mul", "neg"))  # what Python's operators give for ints as for floats
+MAX_NESTING = 15  # of loops and branches; Python's are 20
+
+
+def whole(y: Any) -> Any:
+    """A number that is no int which 64 bits don't hold."""
+    if type(y) is int and not INT_MIN <= y <= INT_MAX:
+        raise OverflowError
+    return y
+
+
+def finite(y: float) -> float:
+    if y - y != 0.0:
+        raise OverflowError
+    return y
+
+
+GUARDS = {"whole": whole, "finite": finite}
+
+
+class LoopWriter:
+    """Writes for operands of these kinds, "float" or "int", as they stand in `looped`; derivatives are by the parameters at the
+    positions."""
+
+    def __init__(self, looped: Looped, kinds: Sequence[str], positions: Sequence[int]) -> None:
+        self.looped, self.size = looped, looped.size
+        self.names: dict[str, Any] = {}
+        self.by = [looped.parameters[k] for k in positions]
+        self._ways_back: list[list[str]] = []  # of the steps that a gradient passes
+        steps, counters = [looped.begin], set[int]()
+        _list_parts(looped.body, steps, counters)
+        self.kinds = {k: kind for (k, _), kind in zip(looped.operands, kinds, strict=True)}
+        self.kinds.update(dict.fromkeys(counters, "int"))
+        self._find_kinds(steps)
+        self.active = set(self.by)
+        while more := {t for step in steps for t, f in zip(*step, strict=True) if self._moves(f)} - self.active:
+            self.active |= more
+        vector = looped.begin.formulas[len(looped.parameters) :]
+        given = [*[looped.begin.formulas[k] for k in positions], *vector]
+        if any(self.kind(f) != "float" for f in given) or not self.active.isdisjoint(counters):
+            raise NotPlainError
+
+    # ---- kinds -------------------------------------------------------------------------------------------------------
+
+    def _find_kinds(self, steps: list[Step]) -> None:
+        """Finds the kinds of all numbers: "float", "int", or "any" for what is an int at first and then a float."""
+        before: dict[int, str] = {}
+        while before != self.kinds:
+            before = self.kinds.copy()
+            for step in steps:
+                for target, formula in zip(*step, strict=True):
+                    if all(k in self.kinds for k in formula.reads()):
+                        kind = self.kind(formula)
+                        self.kinds[target] = kind if self.kinds.get(target, kind) == kind else "any"
+
+    def _moves(self, formula: Formula) -> bool:
+        return self.kind(formula) != "int" and not self.active.isdisjoint(formula.reads())
+
+    def kind(self, formula: Formula) -> str:
+        return self._kinds(formula)[id(formula)]
+
+    def _kinds(self, formula: Formula) -> dict[int, str]:
+        """The kind of each node of a formula. Raises NotPlainError where ints have operations of their own."""
+        kinds: dict[int, str] = {}
+        for node in formula:
+            given = {kinds[id(a)] for a in node.arguments}
+            if node.kind == "number":
+                kind = type(node.value).__name__
+            elif node.kind == "operand":
+                kind = self.kinds.get(node.value, "float")  # tangents and cotangents have none
+            elif node.kind == "where":
+                sides = {kinds[id(a)] for a in node.arguments[1:]}
+                kind = sides.pop() if len(sides) == 1 else "any"
+            elif node.kind in COMPARISONS:
+                kind = "bool"
+            elif "float" in given or OPS[node.kind].integers == "float":
+                kind = "float"
+            elif node.kind in EXACT_ON_ANY or (node.kind in EXACT_ON_INTS and given == {"int"}):
+                kind = "any" if "any" in given else "int"
+            else:
+                raise NotPlainError
+            kinds[id(node)] = kind
+        return kinds
+
+    # ---- formulas ----------------------------------------------------------------------------------------------------
+
+    def _guarded(self, formula: Formula) -> Formula:
+        """The formula with a guard around what 64 bits may not hold, and around products that may have to be the strict ones:
+        what a condition decides by must be right."""
+        made: dict[int, Formula] = {}
+        kinds = self._kinds(formula)
+        for node in formula:
+            new = node
+            if node.arguments:
+                new = Formula(node.kind, node.value, tuple([made[id(a)] for a in node.arguments]))
+                if node.kind in STRICT:
+                    new = Formula("finite", None, (new,))
+                elif kinds[id(node)] in ("int", "any") and node.kind not in ("where", "mod"):
+                    new = Formula("whole", None, (new,))
+            made[id(node)] = new
+        return made[id(formula)]
+
+    # ---- the ways there ----------------------------------------------------------------------------------------------
+
+    def value(self) -> Callable[..., Any]:
+        """`(*operands) -> value`. All of these functions raise what `REFUSED` says where they give up."""
+        lines = self._forward(lambda step: self._assigned(*step), f"x{self.looped.result}")
+        return self._function(self._operands(), lines)
+
+    def tangent(self) -> Callable[..., Any]:
+        """`(*operands) -> (value, [tangent])`, as the first of the positions moves along the vector."""
+        size, result = self.size, self.looped.result
+        still = [f"x{size + k} = 0.0" for k in self.looped.parameters if k in self.active and k not in self.by]
+        moves = [f"x{size + self.by[0]} = x{self.looped.vector}"]
+        found = f"x{size + result}" if result in self.active else "0.0"
+        lines = self._forward(self._moved, f"x{result}, [{found}]", (*still, *moves))
+        return self._function(self._operands(), lines)
+
+    def _moved(self, step: Step) -> list[str]:
+        moving = [(t, f) for t, f in zip(*step, strict=True) if t in self.active]
+        tangents = [self._tangent(f) for _, f in moving]
+        lines, texts = self._texts([*map(self._guarded, step.formulas), *tangents])
+        return [*lines, *_assignment([*step.targets, *[self.size + t for t, _ in moving]], texts)]
+
+    def _tangent(self, formula: Formula) -> Formula:
+        partials, total = differentiate(formula, self.size), ZERO
+        for k in self._active_in(formula):
+            total = plus(total, scaled("strict_mul", Formula("operand", self.size + k), partials[k]))
+        return total
+
+    def _active_in(self, formula: Formula) -> list[int]:
+        return sorted([k for k in self.active if k in formula.reads()])
+
+    def gradient(self) -> Callable[..., Any]:
+        """`(*operands) -> (value, cotangents)` by the parameters at the positions, times the vector if there is one."""
+        size, result, operands = self.size, self.looped.result, self._operands()
+        forward = self._forward(self._kept, f"x{result}")
+        self.names["record"] = self._function(["push", *operands], forward)
+        lines = ["tape = []", f"x{result} = record({', '.join(['tape.append', *operands])})"]
+        lines += [f"x{size + k} = 0.0" for k in sorted(self.active)]
+        if self.looped.vector is not None:
+            lines += self._assigned([size + result], [self.looped.begin.formulas[-1]])
+        else:
+            lines.append(f"x{size + result} = 1.0")
+        lines += ["tape.reverse()", "for item in tape:", "    step = item[0]"]
+        for step, back in enumerate(self._ways_back):
+            lines += _indented([f"{'elif' if step else 'if'} step == {step}:", *_indented(back)])
+        return self._function(operands, [*lines, f"return x{result}, [{', '.join([f'x{size + k}' for k in self.by])}]"])
+
+    def _kept(self, step: Step) -> list[str]:
+        moving = [(t, f) for t, f in zip(*step, strict=True) if t in self.active]
+        if not moving:
+            return self._assigned(*step)
+        cotangents = self._cotangents(moving)
+        reads = sorted({k for f in cotangents.values() for k in f.reads() if int(k) < self.size}, key=int)
+        lines, texts = self._texts(list(cotangents.values()))
+        saved = "".join([f", x{k}" for k in reads])
+        loaded = [f"_{saved} = item"] if reads else []
+        self._ways_back.append([*loaded, *lines, *_assignment([self.size + k for k in cotangents], texts)])
+        return [f"push(({len(self._ways_back) - 1}{saved or ','}))", *self._assigned(*step)]
+
+    def _cotangents(self, moving: list[tuple[int, Formula]]) -> dict[int, Formula]:
+        """The cotangents from before a step, those that it changes, from the ones after it."""
+        found: dict[int, Formula] = dict.fromkeys([t for t, _ in moving], ZERO)
+        for t, formula in moving:
+            shares = differentiate(formula, self.size, Formula("operand", self.size + t))
+            for k in self._active_in(formula):
+                if shares[k] is not ZERO:
+                    found[k] = plus(found.get(k, Formula("operand", self.size + k)), shares[k])
+        return {k: formula for k, formula in found.items() if formula.kind != "operand" or formula.value != self.size + k}
+
+    # ---- lines -------------------------------------------------------------------------------------------------------
+
+    def _operands(self) -> list[str]:
+        return [f"x{k}" for k, _ in self.looped.operands]
+
+    def _forward(self, assigned: Callable[[Step], list[str]], result: str, head: Sequence[str] = ()) -> list[str]:
+        """The lines that run the function, and end with `return` and the result, or give up."""
+        lines = self._lines(self.looped.body, assigned, result, 0)
+        return [*self._assigned(*self.looped.begin), *head, *lines, "raise OverflowError"]
+
+    def _lines(self, parts: list[Part], assigned: Callable[[Step], list[str]], result: str, depth: int) -> list[str]:
+        if depth > MAX_NESTING:
+            raise NotPlainError
+        lines: list[str] = []
+        for part in parts:
+            if isinstance(part, Step):
+                lines += assigned(part)
+            elif isinstance(part, Branch):
+                begun, (condition,) = self._texts([self._guarded(part.condition)])
+                then, otherwise = [self._lines(side, assigned, result, depth + 1) for side in (part.then, part.otherwise)]
+                lines += [*begun, f"if {condition}:", *_indented(then), *(["else:", *_indented(otherwise)] if otherwise else [])]
+            elif isinstance(part, Loop):
+                body = self._lines(part.body, assigned, result, depth + 1)
+                if part.counter is None:
+                    begun, (condition,) = self._texts([self._guarded(part.condition)])
+                    lines += ["while True:", *_indented([*begun, f"if not {condition}: break", *body])]
+                else:
+                    if any(self.kind(bound) != "int" for bound in part.bounds):
+                        raise NotPlainError
+                    begun, bounds = self._texts([self._guarded(bound) for bound in part.bounds])
+                    lines += [*begun, f"for x{part.counter} in range({', '.join(bounds)}):", *_indented(body)]
+            else:
+                lines.append(f"return {result}" if part.word == "return" else part.word)
+        return lines
+
+    def _assigned(self, targets: Sequence[int], formulas: Sequence[Formula]) -> list[str]:
+        lines, texts = self._texts([self._guarded(formula) for formula in formulas])
+        return [*lines, *_assignment(targets, texts)]
+
+    def _texts(self, formulas: list[Formula]) -> tuple[list[str], list[str]]:
+        """The lines that compute formulas, and the expressions that then have their values."""
+        source = FormulaSource(arrays=False, fast=True)
+        texts = source.values(formulas)
+        self.names.update(source.found(lambda name: GUARDS.get(name) or fast_by_name(name)))
+        return source.lines, texts
+
+    def _function(self, parameters: list[str], lines: list[str]) -> Callable[..., Any]:
+        names = self.names.copy()
+        body = "".join(f"    {line}\n" for line in lines)
+        exec(compile(f"def run({', '.join(parameters)}):\n{body}", "<loops>", "exec"), names)
+        function: Callable[..., Any] = names.pop("run")  # else names and function would refer to each other
+        return function
+
+
+def _assignment(numbers: Sequence[int], texts: list[str]) -> list[str]:
+    return [f"{', '.join([f'x{k}' for k in numbers])} = {', '.join(texts)}"] if numbers else []
+
+
+def _indented(lines: list[str]) -> list[str]:
+    return [f"    {line}" for line in lines or ["pass"]]
+
+
+def _list_parts(parts: list[Part], steps: list[Step], counters: set[int]) -> None:
+    """Lists the steps in parts, and the numbers that count turns."""
+    for part in parts:
+        if isinstance(part, Step):
+            steps.append(part)
+        elif isinstance(part, Branch):
+            _list_parts(part.then, steps, counters)
+            _list_parts(part.otherwise, steps, counters)
+        elif isinstance(part, Loop):
+            counters.update([] if part.counter is None else [part.counter])
+            _list_parts(part.body, steps, counters)
