@@ -11,12 +11,9 @@ from typing import NamedTuple, TypeAlias
 
 from ..lang import program
 from ..ops.formula import Formula
-from ..ops.op import Op
 from .inlining import Known
-from .read_derivatives import Callee, NotPlainError, Reader
-from .readings import COMPARISONS, Frame, Home, Scope, is_simple
-
-TRUE, FALSE = Formula("number", True), Formula("number", False)
+from .read_derivatives import NotPlainError, Reader
+from .readings import TRUE, Frame, Home, Scope, is_simple
 
 
 class Step(NamedTuple):
@@ -78,7 +75,7 @@ def read_looped(
     known: dict[int, Known],
 ) -> Looped:
     """What `node` calls, as a call of a function with these arguments. Raises NotPlainError where it can't be read."""
-    reader = Reader(branches=False)
+    reader = Reader(branches=False, chooses=True)
     frame = Frame(reader, known, node.span)
     literal, home = _literal(function, frame)
     if literal.rule is not None or literal.opaque or literal.self_slot is not None or len(arguments) != len(literal.parameters):
@@ -111,50 +108,7 @@ def _literal(node: program.Expression | None, frame: Frame) -> tuple[program.Fun
     raise NotPlainError
 
 
-class _Choosing(Scope):
-    """The names of a function whose expressions may choose: both sides are part of the formula."""
-
-    def inner(self, values: dict[int, Formula], functions: dict[int, Callee]) -> Scope:
-        return _Choosing(self.reader, values, functions)
-
-    def number(self, node: program.Expression) -> Formula:
-        if isinstance(node, program.Read) and node.checked:
-            raise NotPlainError
-        if isinstance(node, program.Conditional):
-            condition, then, otherwise = self.condition(node.condition), self.number(node.then), self.number(node.otherwise)
-            return Formula("where", None, (condition, then, otherwise))
-        return super().number(node)
-
-    def condition(self, node: program.Expression) -> Formula:
-        """Whether a condition holds, as a formula."""
-        self.reader.count()
-        if isinstance(node, program.Constant) and type(node.value) is bool:
-            return TRUE if node.value else FALSE
-        if isinstance(node, program.Logical):
-            *others, last = [self.condition(operand) for operand in node.operands]
-            for other in reversed(others):
-                last = Formula("where", None, (other, TRUE, last) if node.kind == "or" else (other, last, FALSE))
-            return last
-        if isinstance(node, program.Chain):
-            numbers = [self.number(operand) for operand in node.operands]
-            pairs = zip(node.ops, numbers, numbers[1:], strict=False)
-            *others, last = [self.comparison(op, a, b) for op, a, b in pairs]
-            for other in reversed(others):
-                last = Formula("where", None, (other, last, FALSE))
-            return last
-        if not isinstance(node, program.Apply) or node.options or None in node.operands:
-            raise NotPlainError
-        if node.op.name == "logical_not" and node.operands[0] is not None:
-            return Formula("where", None, (self.condition(node.operands[0]), FALSE, TRUE))
-        return self.comparison(node.op, *[self.number(operand) for operand in node.operands if operand is not None])
-
-    def comparison(self, op: Op, *operands: Formula) -> Formula:
-        if op.name not in COMPARISONS:
-            raise NotPlainError
-        return Formula(op.name, None, operands)
-
-
-class _Body(_Choosing):
+class _Body(Scope):
     """The names of the function. `values` has what each holds in terms of the numbers as they were when the step at hand began,
     and `changed` those that are no longer what they were."""
 
@@ -177,6 +131,11 @@ class _Body(_Choosing):
             raise NotPlainError
         number = self.name(target.slot)
         self.values[target.slot.index] = self.changed[number.value] = value
+
+    def number(self, node: program.Expression) -> Formula:
+        if isinstance(node, program.Read) and node.checked:
+            raise NotPlainError
+        return super().number(node)
 
     # ---- statements --------------------------------------------------------------------------------------------------
 

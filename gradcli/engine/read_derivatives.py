@@ -33,9 +33,11 @@ class Reader:
     operands    the expressions of its frame that it starts from; None for what a derivative is taken by
     conditions  of the branches that were taken, in order
     outcomes    how they turn out, beyond which the next one holds; None where there may be no branch
+    chooses     whether what `a if c else b` chooses from is part of the formula, rather than a branch
     """
 
-    def __init__(self, branches: bool) -> None:
+    def __init__(self, branches: bool, chooses: bool = False) -> None:
+        self.chooses = chooses
         self.operands: list[program.Expression | None] = []
         self.conditions: list[Formula] = []
         self.outcomes: list[bool] | None = [] if branches else None

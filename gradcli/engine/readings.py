@@ -26,6 +26,7 @@ from .values import BREAK, CONTINUE
 
 COMPARISONS = frozenset(("lt", "le", "gt", "ge", "eq", "ne"))
 TURNING = frozenset(("imag", "angle"))  # whose partials are imaginary, also on floats: a formula would multiply them
+TRUE, FALSE = Formula("number", True), Formula("number", False)
 READ = "reading"  # the name of the ops that readings become
 
 
@@ -147,6 +148,9 @@ class Scope:
         if isinstance(node, program.Call) and isinstance(value := self.call(node), Formula):
             return value
         if isinstance(node, program.Conditional):
+            if self.reader.chooses:
+                sides = self.number(node.then), self.number(node.otherwise)
+                return Formula("where", None, (self.condition(node.condition), *sides))
             return self.number(node.then if self.holds(node.condition) else node.otherwise)
         if isinstance(node, program.Apply) and is_operation(node):
             return self.operation(node.op, *[self.number(operand) for operand in node.operands if operand is not None])
@@ -180,6 +184,34 @@ class Scope:
         if all(map(is_int, operands)):
             return bool(FAST[op.name](*[operand.value for operand in operands]))
         return self.reader.decide(Formula(op.name, None, operands))
+
+    def condition(self, node: program.Expression) -> Formula:
+        """Whether a condition holds, as a formula."""
+        self.reader.count()
+        if isinstance(node, program.Constant) and type(node.value) is bool:
+            return TRUE if node.value else FALSE
+        if isinstance(node, program.Logical):
+            *others, last = [self.condition(operand) for operand in node.operands]
+            for other in reversed(others):
+                last = Formula("where", None, (other, TRUE, last) if node.kind == "or" else (other, last, FALSE))
+            return last
+        if isinstance(node, program.Chain):
+            numbers = [self.number(operand) for operand in node.operands]
+            pairs = zip(node.ops, numbers, numbers[1:], strict=False)
+            *others, last = [self.comparison(op, a, b) for op, a, b in pairs]
+            for other in reversed(others):
+                last = Formula("where", None, (other, last, FALSE))
+            return last
+        if not isinstance(node, program.Apply) or node.options or None in node.operands:
+            raise NotPlainError
+        if node.op.name == "logical_not" and node.operands[0] is not None:
+            return Formula("where", None, (self.condition(node.operands[0]), FALSE, TRUE))
+        return self.comparison(node.op, *[self.number(operand) for operand in node.operands if operand is not None])
+
+    def comparison(self, op: Op, *operands: Formula) -> Formula:
+        if op.name not in COMPARISONS:
+            raise NotPlainError
+        return Formula(op.name, None, operands)
 
     def call(self, node: program.Call) -> Value:
         arguments = [self.number(a.value) for a in node.arguments if not a.keyword]
@@ -230,16 +262,12 @@ class Scope:
                     values[own.index] = self.read(outer)
                 else:
                     functions[own.index] = callee
-            value = self.inner(values, functions).returned(function.body)
+            value = Scope(self.reader, values, functions).returned(function.body)
             if value is None:
                 raise NotPlainError
             return value
 
         return call
-
-    def inner(self, values: dict[int, Formula], functions: dict[int, Callee]) -> Scope:
-        """The names of a function that is called here."""
-        return Scope(self.reader, values, functions)
 
     def returned(self, body: tuple[program.Statement, ...]) -> Formula | None:
         """What the statements return; None where they end without."""

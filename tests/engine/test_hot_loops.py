@@ -1,0 +1,180 @@
+"""Hot calls of functions with loops that end when they end: functions written for them give what a call gives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gradcli.diagnostics import GradcliError
+from gradcli.engine import calls, fusion
+
+from .programs import evaluate
+from .random_programs import RELAXED
+from .test_branches import conditions, expressions
+from .test_readings import NEVER, assert_same
+
+W = "fn f(x, w) { y = x; n = 0; while abs(y) < 20.0 and n < 60 { y = y*1.1 + 0.1*w*x; n += 1 }; return y*w + n }\n"
+M = """fn f(x, w) {
+    s = 0; n = 0; y = x
+    while true {
+        n = n + 1
+        if n % 3 == 2 { s = s + sin(y*w); y = y + 0.1; continue } elif y > 3.0 or n > 40 { break } else { y = y*1.3 + 0.05*x }
+        for i in range(n // 2, 0, -1) { if i == 3 { continue }; s = s + y/i if s < 50.0 else s*0.5 }
+    }
+    return s - y
+}
+"""
+R = "fn f(x, w) { y = x; for i in range(1, 30) { if y > 4.0 { return y*w*i }; y = y + 0.3*w*y }; return y - w }\n"
+U = "fn u(x) = x*x if x > 0.5 else x\n"
+G = U + "fn f(x, w) { y = x; while y*y < 30.0 { d = grad(u)(y); y = y*1.2 + 0.1*d*w + 0.1 }; return y }\n"
+K = "k = 0.3; m = 2\nfn f(x, w) { y = x; while y*y < 30.0 { y = y*1.2 + k*w + 0.1*m }; return y }\n"
+X = "fn f(x, w) { while x*x < 30.0 { x = x*1.5 + w; w = w*0.9 }; return x*w }\n"
+C = "fn f(x, w) { y = x; t = 0.0; while abs(y) < 9.0 { y = y*1.4 + 0.3; t = 0.0; t = t + y*w }; return t if w > 0.0 else 0.0 }\n"
+DEFINITIONS = [W, M, R, G, K, X, C]
+CALLS = [
+    "f(x, w)", "f(x*w, 0.3)", "grad(f)(x, w)", "grad(f, wrt = 1)(x, w)", "sum(grad(f, wrt = [1, 0])(x, w))", "vjp(f)(x, 0.4, w)",
+    "value_and_grad(f)(x, w)[0] + value_and_grad(f)(x, w)[1]", "sum(value_and_grad(f, wrt = [0, 1])(x, w)[1])",
+    "jvp(f)(x, w, w)", "value_and_jvp(f)(x, 0.5, w)[1]",
+    "grad(fn(z) { y = z; while y < 9.0 { y = y*2.0 + z*z + 0.1 }; return y })(x)",
+]  # fmt: skip
+
+
+def answers(hot: int, source: str, **inputs: float) -> Any:
+    """What a program gives, or all that is said of why it doesn't."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fusion, "HOT", hot)
+        try:
+            evaluation = evaluate(source, inputs)
+        except GradcliError as error:
+            return str([(d.code, d.message, d.span, d.calls) for d in error.diagnostics]), None, None
+    return str(evaluation.diagnostics), evaluation.outputs, evaluation.gradients
+
+
+def looped(definitions: str, call: str, kind: str = "frozen") -> str:
+    return f"{kind} x = 0.8\n{kind} w = 0.7\n{definitions}s = 0.0\nfor i in range(4) {{ s = s + ({call}) }}\noutput s"
+
+
+@pytest.mark.parametrize("kind", ["frozen", "var"])
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("definitions", DEFINITIONS)
+def test_hot_calls_give_the_same(definitions: str, call: str, kind: str) -> None:
+    for x in (0.8, -1.3, 0.0, 1e200, float("nan")):
+        found, expected = (answers(hot, looped(definitions, call, kind), x=x) for hot in (1, NEVER))
+        assert_same(found, expected)
+
+
+@pytest.mark.parametrize("call", CALLS[:-1])
+@pytest.mark.parametrize("definitions", DEFINITIONS)
+def test_they_are_not_called(monkeypatch: pytest.MonkeyPatch, definitions: str, call: str) -> None:
+    counts = []
+    original = calls.call_function
+    monkeypatch.setattr(calls, "call_function", lambda *args: counts.append(1) or original(*args))
+    monkeypatch.setattr(fusion, "HOT", 1)
+    few, many = (looped(definitions, call).replace("range(4)", f"range({n})") for n in (4, 40))
+    evaluate(few)
+    before = len(counts)
+    evaluate(many)
+    assert len(counts) == 2 * before
+
+
+@pytest.mark.parametrize(
+    ("body", "x"),
+    [
+        ("while y > 0.0 { y = y - 1.0; s = s + 1.0/y }; return s", 3.0),  # what IEEE has a value for
+        ("while y > 0.0 { y = y - 1.0; s = s + sqrt(y) }; return s*x", 3.0),
+        ("while n < 80 { n = n + 1; m = m*3 }; return x*m", 1.0),  # an int overflow
+        ("while n < 9 { n = n + 1; m = m // (5 - n) }; return x*m", 1.0),
+        ("while n < 9 { n = n + 1 }; return n", 1.0),  # an int
+        ("while n < 9 { n = n + 1; if y > 5.0 { return y } }", 1.0),  # nothing
+        ("while n < 9 { n = n + 1; if y > 5.0 { z = y } }; return z*x", 1.0),  # unassigned
+        ("while n < 9 { n = n + 1; y = y*y*1e100 }; return y", 2.0),  # inf
+        ("while n < 3 { n = n + 1; y = sqrt(y*y*x) }; return y", 0.0),  # 0 * inf on the way back
+        ("for i in range(0, 9, n) { y = y*2.0 }; return y", 1.0),  # a step of 0
+        ("for i in range(y) { y = y*2.0 }; return y", 1.0),
+        ("while y { y = y - 1.0 }; return x*y", 3.0),  # a condition that is a number
+        ("while n < 9 { n = n + 1; fail(y) }; return y", 3.0),
+        ("while n < 9 { n = n + 1; y = y + [x, 1.0][n] }; return y", 3.0),  # an index out of range
+    ],
+)
+@pytest.mark.parametrize("call", ["f(x)", "grad(f)(x)", "jvp(f)(x, 1.0)"])
+def test_what_makes_them_give_up(body: str, x: float, call: str) -> None:
+    source = f"frozen x = 0.0\nfn f(x) {{ y = x; s = 0.0; n = 0; m = 1; {body} }}\nfor i in range(4) {{ z = {call} }}\noutput z"
+    found, expected = (answers(hot, source, x=x) for hot in (1, NEVER))
+    assert_same(found, expected)
+    if expected[1] is not None:
+        assert repr(found[1]) == repr(expected[1])
+
+
+def test_an_int_and_a_float_take_functions_of_their_own() -> None:
+    definitions = "fn f(x, n) { y = x; while y < 50.0 { y = y*1.5 + n }; return y + n/2 }\n"
+    calls = ["f(x, 2)", "f(x, 2.5)", "grad(f)(x, 2)", "grad(f)(x, 2.5)", "grad(f)(2, x)"]
+    source = f"frozen x = 0.3\n{definitions}s = 0.0\nfor n in [1, 2.0, 3, 0.5, 2] {{ s = s + f(x, n) + grad(f)(x, n) }}\noutput s"
+    for program in (source, *(looped(definitions, call) for call in calls)):
+        assert_same(answers(1, program), answers(NEVER, program))
+
+
+def test_steps_are_counted() -> None:
+    source = f"{W}frozen x = 0.3\nfor i in range(9) {{ z = grad(f)(x, 0.5) }}\noutput z"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fusion, "HOT", 1)
+        with pytest.raises(GradcliError) as error:
+            evaluate(source, max_steps=300)
+    assert error.value.diagnostics[0].code == "E403"
+
+
+# ---- random programs -------------------------------------------------------------------------------------------------
+
+NAMES = ["x", "w", "a", "b", "n", "i"]
+
+
+@st.composite
+def blocks(draw: st.DrawFn, depth: int = 2) -> str:
+    statements = []
+    for _ in range(draw(st.integers(1, 3))):
+        kind = draw(
+            st.sampled_from(["assign", "augment", "int", "if", "while", "for", "return"] if depth else ["assign", "int", "exit"])
+        )
+        name, value = draw(st.sampled_from(["a", "b", "x"])), draw(expressions(NAMES))
+        if kind == "if":
+            branches = f"if {draw(conditions(NAMES))} {{ {draw(blocks(depth - 1))} }}"
+            statements.append(branches + draw(st.sampled_from(["", f" else {{ {draw(blocks(depth - 1))} }}"])))
+        elif kind == "while":
+            bound = draw(st.sampled_from(["n < 30", f"n < 20 and {draw(conditions(NAMES))}"]))
+            statements.append(f"while {bound} {{ n = n + 1; {draw(blocks(depth - 1))}; {name} = {name}*0.5 + tanh({value}) }}")
+        elif kind == "for":
+            bounds = draw(st.sampled_from(["n, n + 3", "n % 4", "n // 2, 0, -2"]))
+            statements.append(f"for j in range({bounds}) {{ {name} = {name}*0.5 + tanh({value})*j; {draw(blocks(depth - 1))} }}")
+        elif kind == "int":
+            statements.append(draw(st.sampled_from(["i = i + n % 3", "i = n - 2*i % 7", "n += 1", "i = -i // 3"])))
+        elif kind == "exit":
+            exits = ["break", "continue", f"return {value}"]
+            statements.append(f"if {draw(conditions(NAMES))} {{ n = n + 1; {draw(st.sampled_from(exits))} }}")
+        else:
+            statements.append(
+                {"assign": f"{name} = {value}", "augment": f"{name} += tanh({value})", "return": f"return {value}"}[kind]
+            )
+            if kind == "return":
+                break
+    return "; ".join(statements)
+
+
+RANDOM_CALLS = [
+    "f({}, w)", "grad(f)({}, w)", "grad(f, wrt = 1)({}, w)", "sum(grad(f, wrt = [1, 0])({}, w))", "jvp(f)({}, 0.5, w)",
+    "value_and_grad(f)({}, w)[0]", "value_and_jvp(f)({}, w, w)[1]", "vjp(f)({}, w, w)",
+]  # fmt: skip
+
+
+@settings(RELAXED, max_examples=300)
+@given(blocks(), st.sampled_from(RANDOM_CALLS))
+def test_random_functions(body: str, call: str) -> None:
+    body = f"while n < 4 {{ n = n + 1; {body} }}"
+    calls = " + ".join(call.format(x) for x in ("x", "(x - 1.3)", "(-x*w)"))
+    source = f"""frozen x = 0.7; frozen w = 0.4
+fn f(x, w) {{ a = x*w; b = 0; n = 0; i = 1; {body}; return a*b + x }}
+s = 0.0
+for i in range(4) {{ s = s + ({calls}) }}
+output s"""
+    assert_same(answers(1, source), answers(NEVER, source))
