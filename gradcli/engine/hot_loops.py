@@ -28,11 +28,13 @@ Hot = Callable[[list[Any]], Any]
 
 
 class _Asked(NamedTuple):
-    """What a call asks for: the value of a function, `kind` "", or a derivative of it by the arguments at the positions."""
+    """What a call asks for: the value of a function, `kind` "", or a derivative of it by the arguments at the positions; if
+    `second`, one of its gradient by the same."""
 
     kind: str
     positions: list[int]
     listed: bool
+    second: bool
     function: program.Expression | None
 
 
@@ -100,8 +102,13 @@ def _asked(callee: program.Expression | None, known: dict[int, Known]) -> _Asked
             or (node.op.name in WEIGHED and (listed or positions != [0]))
         ):
             raise NotPlainError
-        return _Asked(node.op.name, positions, listed, node.operands[0])
-    return _Asked("", [], False, callee)
+        below = _asked(node.operands[0], known)
+        if not below.kind:
+            return _Asked(node.op.name, positions, listed, False, node.operands[0])
+        if below.kind != "grad" or below.second or below.listed or listed or below.positions != positions:
+            raise NotPlainError
+        return _Asked(node.op.name, positions, False, True, below.function)
+    return _Asked("", [], False, False, callee)
 
 
 def _has_loops(node: program.Call, known: dict[int, Known]) -> bool:
@@ -146,7 +153,7 @@ def _made(asked: _Asked, looped: Looped, kinds: list[str]) -> Callable[..., Any]
     writer = LoopWriter(looped, kinds, asked.positions)
     if not kind:
         return _of_floats(writer.value())
-    function = writer.tangent() if kind in ("jvp", "value_and_jvp") else writer.gradient()
+    function = writer.tangent() if kind in ("jvp", "value_and_jvp") and not asked.second else writer.gradient(asked.second)
     with_value, listed = kind.startswith("value_and"), asked.listed
 
     def derivative(*operands: Any) -> Any:

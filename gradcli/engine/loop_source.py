@@ -8,6 +8,7 @@ ints that 64 bits don't hold, and what isn't finite make it give up.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from ..ops import OPS
@@ -127,60 +128,69 @@ class LoopWriter:
 
     def value(self) -> Callable[..., Any]:
         """`(*operands) -> value`. All of these functions raise what `REFUSED` says where they give up."""
-        lines = self._forward(lambda step: self._assigned(*step), f"x{self.looped.result}")
-        return self._function(self._operands(), lines)
+        return self._function(self._operands(), self._forward(self._assigned, f"x{self.looped.result}"))
 
     def tangent(self) -> Callable[..., Any]:
         """`(*operands) -> (value, [tangent])`, as the first of the positions moves along the vector."""
-        size, result = self.size, self.looped.result
-        still = [f"x{size + k} = 0.0" for k in self.looped.parameters if k in self.active and k not in self.by]
-        moves = [f"x{size + self.by[0]} = x{self.looped.vector}"]
-        found = f"x{size + result}" if result in self.active else "0.0"
-        lines = self._forward(self._moved, f"x{result}, [{found}]", (*still, *moves))
-        return self._function(self._operands(), lines)
+        result = self.looped.result
+        tangent = f"x{2 * self.size + result}" if result in self.active else "0.0"
+        return self._function(self._operands(), self._forward(self._along, f"x{result}, [{tangent}]", self._moves_off()))
 
-    def _moved(self, step: Step) -> list[str]:
-        moving = [(t, f) for t, f in zip(*step, strict=True) if t in self.active]
-        tangents = [self._tangent(f) for _, f in moving]
-        lines, texts = self._texts([*map(self._guarded, step.formulas), *tangents])
-        return [*lines, *_assignment([*step.targets, *[self.size + t for t, _ in moving]], texts)]
+    def _moves_off(self) -> list[str]:
+        """The lines that begin tangents. Of a number or cotangent they are what comes two sizes later."""
+        vector, first = self.looped.vector, 2 * self.size
+        still = [f"x{first + k} = 0.0" for k in self.looped.parameters if k in self.active and k not in self.by]
+        return [*still, f"x{first + self.by[0]} = {'1.0' if vector is None else f'x{vector}'}"]
+
+    def _along(self, step: Step) -> list[str]:
+        moving = [(t, f) for t, f in zip(*step, strict=True) if t % self.size in self.active]
+        lines, texts = self._texts([*self._values(step), *[self._tangent(f) for _, f in moving]])
+        return [*lines, *_assignment([*step.targets, *[2 * self.size + t for t, _ in moving]], texts)]
 
     def _tangent(self, formula: Formula) -> Formula:
-        partials, total = differentiate(formula, self.size), ZERO
+        partials, total = differentiate(formula, 2 * self.size), ZERO
         for k in self._active_in(formula):
-            total = plus(total, scaled("strict_mul", Formula("operand", self.size + k), partials[k]))
+            total = plus(total, scaled("strict_mul", Formula("operand", 2 * self.size + k), partials[k]))
         return total
 
     def _active_in(self, formula: Formula) -> list[int]:
-        return sorted([k for k in self.active if k in formula.reads()])
+        """The numbers and cotangents in a formula that move."""
+        return sorted([int(k) for k in formula.reads() if int(k) % self.size in self.active])
 
-    def gradient(self) -> Callable[..., Any]:
-        """`(*operands) -> (value, cotangents)` by the parameters at the positions, times the vector if there is one."""
+    def gradient(self, second: bool = False) -> Callable[..., Any]:
+        """`(*operands) -> (value, cotangents)` by the parameters at the positions, times the vector if there is one. Of one of
+        them, if `second`, `(cotangent, [tangent])` of that instead, as the parameter moves along the vector."""
         size, result, operands = self.size, self.looped.result, self._operands()
-        forward = self._forward(self._kept, f"x{result}")
+        forward = self._forward(partial(self._kept, second), f"x{result}", self._moves_off() if second else ())
         self.names["record"] = self._function(["push", *operands], forward)
         lines = ["tape = []", f"x{result} = record({', '.join(['tape.append', *operands])})"]
-        lines += [f"x{size + k} = 0.0" for k in sorted(self.active)]
-        if self.looped.vector is not None:
-            lines += self._assigned([size + result], [self.looped.begin.formulas[-1]])
+        lines += [f"x{size + k} = x{3 * size + k} = 0.0" if second else f"x{size + k} = 0.0" for k in sorted(self.active)]
+        if self.looped.vector is not None and not second:
+            lines += self._assigned(Step((size + result,), self.looped.begin.formulas[-1:]))
         else:
             lines.append(f"x{size + result} = 1.0")
         lines += ["tape.reverse()", "for item in tape:", "    step = item[0]"]
         for step, back in enumerate(self._ways_back):
             lines += _indented([f"{'elif' if step else 'if'} step == {step}:", *_indented(back)])
-        return self._function(operands, [*lines, f"return x{result}, [{', '.join([f'x{size + k}' for k in self.by])}]"])
+        found = [f"x{size + k}" for k in self.by]
+        found = [found[0], f"[x{3 * size + self.by[0]}]"] if second else [f"x{result}", f"[{', '.join(found)}]"]
+        return self._function(operands, [*lines, f"return {', '.join(found)}"])
 
-    def _kept(self, step: Step) -> list[str]:
+    def _kept(self, second: bool, step: Step) -> list[str]:
+        """The lines of a step that is kept for the way back, if one passes it; and that way is written."""
         moving = [(t, f) for t, f in zip(*step, strict=True) if t in self.active]
         if not moving:
-            return self._assigned(*step)
+            return self._assigned(step)
+        assigned = self._along if second else self._assigned
         cotangents = self._cotangents(moving)
-        reads = sorted({k for f in cotangents.values() for k in f.reads() if int(k) < self.size}, key=int)
-        lines, texts = self._texts(list(cotangents.values()))
+        reads = sorted({int(k) for f in cotangents.values() for k in f.reads() if int(k) < self.size})
+        if second:
+            reads += [2 * self.size + k for k in reads if k in self.active]
         saved = "".join([f", x{k}" for k in reads])
         loaded = [f"_{saved} = item"] if reads else []
-        self._ways_back.append([*loaded, *lines, *_assignment([self.size + k for k in cotangents], texts)])
-        return [f"push(({len(self._ways_back) - 1}{saved or ','}))", *self._assigned(*step)]
+        back = Step(tuple([self.size + k for k in cotangents]), tuple(cotangents.values()))
+        self._ways_back.append([*loaded, *assigned(back)])
+        return [f"push(({len(self._ways_back) - 1}{saved or ','}))", *assigned(step)]
 
     def _cotangents(self, moving: list[tuple[int, Formula]]) -> dict[int, Formula]:
         """The cotangents from before a step, those that it changes, from the ones after it."""
@@ -200,7 +210,7 @@ class LoopWriter:
     def _forward(self, assigned: Callable[[Step], list[str]], result: str, head: Sequence[str] = ()) -> list[str]:
         """The lines that run the function, and end with `return` and the result, or give up."""
         lines = self._lines(self.looped.body, assigned, result, 0)
-        return [*self._assigned(*self.looped.begin), *head, *lines, "raise OverflowError"]
+        return [*self._assigned(self.looped.begin), *head, *lines, "raise OverflowError"]
 
     def _lines(self, parts: list[Part], assigned: Callable[[Step], list[str]], result: str, depth: int) -> list[str]:
         if depth > MAX_NESTING:
@@ -227,9 +237,12 @@ class LoopWriter:
                 lines.append(f"return {result}" if part.word == "return" else part.word)
         return lines
 
-    def _assigned(self, targets: Sequence[int], formulas: Sequence[Formula]) -> list[str]:
-        lines, texts = self._texts([self._guarded(formula) for formula in formulas])
-        return [*lines, *_assignment(targets, texts)]
+    def _assigned(self, step: Step) -> list[str]:
+        lines, texts = self._texts(self._values(step))
+        return [*lines, *_assignment(step.targets, texts)]
+
+    def _values(self, step: Step) -> list[Formula]:
+        return [self._guarded(f) if t < self.size else f for t, f in zip(*step, strict=True)]
 
     def _texts(self, formulas: list[Formula]) -> tuple[list[str], list[str]]:
         """The lines that compute formulas, and the expressions that then have their values."""

