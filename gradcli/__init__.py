@@ -26,11 +26,14 @@ The engine, from a program to its gradients: `evaluator` compiles it and runs it
 module will be called. Every operation goes through `apply`, plain ones `on_arrays` more quickly; what `scalar_closures` and
 `fusion` write for hot scalar code means the same, with `compound` operations; `inlining` knows the functions that names stand
 for, and `readings` reads calls of these, and of their derivatives (`read_derivatives`), as formulas, turn by turn in loops
-(`read_loops`; where ints say how many turns, for these `known_ints`), each path through their `branches` by itself. `tape` is
+(`read_loops`; where ints say how many turns, for these `known_ints`), each path through their `branches` by itself; where
+only the turns themselves say when they end, the function is read as a small program (`loop_reading`), and functions are
+written that run it there and back (`loop_source`) for calls that are hot (`hot_loops`). `tape` is
 the trace, `windows` the views of it that tapes are, `reverse` the sweep back over it (from several seeds the `seeded_sweep`),
 `forward` what carries tangents along, `rules` and `formulas` the readings of the table's derivatives that both use.
 `derivatives`, `jacobians` and `batches` answer what is asked of values, `transforms` what is asked of functions, at the
-`levels` that they open. A Jacobian takes few sweeps (`compressed`): `sparsity` finds, as `patterns`, which elements depend on
+`levels` that they open; of functions of floats the shorter way (`scalar_transforms`), with a sweep over nothing but floats
+(`scalar_sweep`). A Jacobian takes few sweeps (`compressed`): `sparsity` finds, as `patterns`, which elements depend on
 which and how far the elements of products `reach`, `colouring` which rows or columns one sweep can carry together, and
 `structures` keeps both; `tangents` go forward over the `records`, or with calls, where forward mode is asked for (`columns`).
 Gradients are `attached` to variables, and `backward` fills them. A run can keep everything (`keeping`): `ancestry` is that as a

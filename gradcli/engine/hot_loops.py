@@ -39,10 +39,10 @@ class _Asked(NamedTuple):
 
 
 class _Call(NamedTuple):
-    """The call as it is written: what its operands are computed by, and where in that they are. None for what can't be."""
+    """The call as it is written: what its operands are computed by, and where in that they are."""
 
     asked: _Asked
-    looped: Looped | None
+    looped: Looped
     plan: Plan
     refs: list[tuple[str, Any]]
 
@@ -54,12 +54,15 @@ def by_loops(node: program.Call, known: dict[int, Known], cold: Closure) -> Clos
     variants: dict[tuple[str, ...], Hot | None] = {}
     found: _Call | None = None
     hot: Hot | None = None
+    readable = True
     count = 0
 
     def choose(frame: list[Any]) -> None:
-        nonlocal found, hot, count
+        nonlocal found, hot, count, readable
+        found = found or _plan(node, known)
         if found is None:
-            found = _plan(node, known)
+            readable = False
+            return
         plan = found.plan
         kinds = kinds_of([leaf.of(frame) for leaf in plan.leaves])
         if not {"float", "int"}.issuperset(kinds):
@@ -74,9 +77,10 @@ def by_loops(node: program.Call, known: dict[int, Known], cold: Closure) -> Clos
             y = function(frame)
             if y is not MISS:
                 return y
-        count += 1
-        if count >= fusion.HOT and frame[0].group is None:
-            choose(frame)
+        if readable:
+            count += 1
+            if count >= fusion.HOT and frame[0].group is None:
+                choose(frame)
         return cold(frame)
 
     return call
@@ -123,7 +127,8 @@ def _has_loops(node: program.Call, known: dict[int, Known]) -> bool:
     return False
 
 
-def _plan(node: program.Call, known: dict[int, Known]) -> _Call:
+def _plan(node: program.Call, known: dict[int, Known]) -> _Call | None:
+    """The call, if it can be read."""
     asked = _asked(node.callee, known)
     plan = Plan([], [])
     with suppress(NotPlainError):
@@ -136,15 +141,13 @@ def _plan(node: program.Call, known: dict[int, Known]) -> _Call:
         looped = read_looped(node, asked.function, arguments, vector, known)
         refs = [collect(operand, plan, None, known, None, 1) for _, operand in looped.operands]
         return _Call(asked, looped, plan, refs)
-    return _Call(asked, None, Plan([], []), [])
+    return None
 
 
 def _write(call: _Call, kinds: tuple[str, ...]) -> Hot | None:
     """The function for leaves of these kinds; None where it can't be written."""
-    looped = call.looped
     with suppress(NotPlainError):
-        if looped is not None:
-            return write_call(call.plan, call.refs, kinds, lambda given: _made(call.asked, looped, given))
+        return write_call(call.plan, call.refs, kinds, lambda given: _made(call.asked, call.looped, given))
     return None
 
 

@@ -66,9 +66,8 @@ def value_and_slopes(
     if type(value) is tuple and value[2] is begin and type(value[0]) is float and not begin.earlier:
         found = sweep_floats(begin, value[1], seed)
         if found is not None:
-            slopes = []
+            slopes = [found.get(number, 0.0) for _, number, _ in inputs] if x is None else [found.get(number, 0.0)]
             for _, number, _ in inputs:
-                slopes.append(found.get(number, 0.0))
                 del trace.fresh[number]
             if switched == trace.switched:  # see `Recording.finish`
                 trace.segment, trace.limit, trace.number = before, limit, since - 1

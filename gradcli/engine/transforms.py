@@ -35,6 +35,15 @@ GRADIENTS = "gradients"  # the kind of transform that `hessian` and `hvp` are ma
 def call_transform(run: Run, transform: Transform, arguments: list[Any], keywords: dict[str, Any], site: Site) -> Any:
     """Calls `grad(f)` or another transform. The vector of `jvp`, `vjp` and `hvp` is the second argument, or the keyword
     `v` (`u` for `vjp`). Raises GradcliError (E308) for arguments that don't fit."""
+    try:
+        if transform.kind == "grad" and not keywords and transform.last < len(arguments):  # the common case, made short
+            return _first(run, transform, arguments, keywords, None, site)[1]
+        return _call(run, transform, arguments, keywords, site)
+    except UnregisteredError as error:
+        raise error.asked_at(site.span) from None
+
+
+def _call(run: Run, transform: Transform, arguments: list[Any], keywords: dict[str, Any], site: Site) -> Any:
     kind, vector = transform.kind, None
     if keywords or kind in VECTORS:
         arguments, keywords = arguments.copy(), keywords.copy()
@@ -49,10 +58,7 @@ def call_transform(run: Run, transform: Transform, arguments: list[Any], keyword
         run.fail("E308", message, site.span, help="arguments count from 0")
     if kind in _OF_ARRAYS and any(type(read(arguments[k])) in (List, dict) for k in positions):
         arguments = [with_arrays(run, site, v) if k in positions else v for k, v in enumerate(arguments)]
-    try:
-        return _KINDS[kind](run, transform, arguments, keywords, vector, site)
-    except UnregisteredError as error:
-        raise error.asked_at(site.span) from None
+    return _KINDS[kind](run, transform, arguments, keywords, vector, site)
 
 
 def _record(run: Run, transform: Transform, arguments: list[Any], keywords: dict[str, Any], site: Site) -> Recording:
