@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 from ..lang import program
 from ..ops.formula import Formula
+from .compiler import own_nodes
 from .inlining import Known
 from .read_derivatives import NotPlainError, Reader
 from .readings import TRUE, Frame, Home, Scope, is_simple
@@ -39,7 +40,7 @@ class Loop(NamedTuple):
 
 
 class Exit(NamedTuple):
-    """`break` or `continue`; or "return", of what the step before made the result."""
+    """`break` or `continue`; "return", of what the step before made the result; "raise" where nothing is returned."""
 
     word: str
 
@@ -78,45 +79,70 @@ def read_looped(
     reader = Reader(branches=False, chooses=True)
     frame = Frame(reader, known, node.span)
     literal, home = _literal(function, frame)
-    if literal.rule is not None or literal.opaque or literal.self_slot is not None or len(arguments) != len(literal.parameters):
-        raise NotPlainError
     given = [frame.number(argument) for argument in (*arguments, *([] if vector is None else [vector]))]
-    scope = _Body(reader)
-    numbers = [scope.name(parameter.slot) for parameter in literal.parameters]
-    parameters = [number.value for number in numbers]
+    scope = _Body(reader, literal, home, len(arguments))
     weight = None if vector is None else reader.operand(None).value
-    for outer, own in literal.captures:
-        callee = home.callee(outer)
-        if callee is None:
-            scope.values[own.index] = home.read(outer)
-        else:
-            scope.functions[own.index] = callee
     body = scope.parts(literal.body)
     operands = [(k, operand) for k, operand in enumerate(reader.operands) if operand is not None]
-    begin = Step((*parameters, *([] if weight is None else [weight])), tuple(given))
-    return Looped(operands, begin, parameters, weight, scope.result.value, len(reader.operands), body)
+    begin = Step((*scope.parameters, *([] if weight is None else [weight])), tuple(given))
+    return Looped(operands, begin, scope.parameters, weight, scope.result.value, len(reader.operands), body)
 
 
 def _literal(node: program.Expression | None, frame: Frame) -> tuple[program.Function, Home]:
     """The function that is called, and the frame that what it captures is from."""
     if isinstance(node, program.FunctionLiteral):
         return node.function, frame
-    if isinstance(node, program.Read) and not node.checked and node.slot.index in frame.known:
-        value, home = frame.known[node.slot.index]
-        if isinstance(value, program.Function):
-            return value, frame if home is None else Home(frame.reader, home)
+    if isinstance(node, program.Read) and not node.checked and (found := _held(node.slot, frame)) is not None:
+        return found
     raise NotPlainError
+
+
+def _held(slot: program.Slot, frame: Home) -> tuple[program.Function, Home] | None:
+    """The function that a name of a frame holds for good, and the frame that what it captures is from."""
+    value, home = frame.known.get(slot.index, (None, None))
+    return (value, frame if home is None else Home(frame.reader, home)) if isinstance(value, program.Function) else None
+
+
+def _in_one_turn(parts: list[Part], inside: bool = False) -> list[Part]:
+    """What a function does as the only turn of a loop, which it ends where it would return. Raises NotPlainError where that is
+    `inside` a loop of its own."""
+    found: list[Part] = []
+    for part in parts:
+        if isinstance(part, Loop):
+            found.append(part._replace(body=_in_one_turn(part.body, inside=True)))
+        elif isinstance(part, Branch):
+            found.append(part._replace(then=_in_one_turn(part.then, inside), otherwise=_in_one_turn(part.otherwise, inside)))
+        elif isinstance(part, Exit) and part.word == "return":
+            if inside:
+                raise NotPlainError
+            found.append(Exit("break"))
+        else:
+            found.append(part)
+    return found
 
 
 class _Body(Scope):
     """The names of the function. `values` has what each holds in terms of the numbers as they were when the step at hand began,
     and `changed` those that are no longer what they were."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Reader, function: program.Function, home: Home, given: int) -> None:
         super().__init__(reader, {}, {})
-        self.result = reader.operand(None)
+        if function.rule is not None or function.opaque or function.self_slot is not None or given != len(function.parameters):
+            raise NotPlainError
+        self.body, self.result = function.body, reader.operand(None)
         self.changed: dict[int, Formula] = {}  # by number
         self._numbers: dict[int, Formula] = {}  # by slot
+        self._called: dict[int, tuple[program.Function, Home]] = {}  # functions, by slot
+        self._before: list[Part] | None = None  # what is done before the statement at hand, where anything can be
+        self.parameters: list[int] = [self.name(parameter.slot).value for parameter in function.parameters]
+        for outer, own in function.captures:
+            callee = home.callee(outer)
+            if callee is None:
+                self.values[own.index] = home.read(outer)
+            else:
+                self.functions[own.index] = callee
+                if (held := _held(outer, home)) is not None:
+                    self._called[own.index] = held
 
     def name(self, slot: program.Slot) -> Formula:
         """The number that a name is. Raises NotPlainError where functions inside may see it change."""
@@ -135,7 +161,30 @@ class _Body(Scope):
     def number(self, node: program.Expression) -> Formula:
         if isinstance(node, program.Read) and node.checked:
             raise NotPlainError
-        return super().number(node)
+        if isinstance(node, program.Conditional):  # what isn't chosen isn't called
+            before, self._before = self._before, None
+            chosen = super().number(node)
+            self._before = before
+            return chosen
+        try:
+            return super().number(node)
+        except NotPlainError:
+            if self._before is None or not isinstance(node, program.Call):
+                raise
+            return self.called(node, self._before)
+
+    def called(self, node: program.Call, before: list[Part]) -> Formula:
+        """What a function with loops of its own gives, which is called before the statement at hand."""
+        callee = node.callee
+        if not isinstance(callee, program.Read) or callee.slot.index not in self._called:
+            raise NotPlainError
+        if any(argument.keyword for argument in node.arguments):
+            raise NotPlainError
+        given = [self.number(argument.value) for argument in node.arguments]
+        scope = _Body(self.reader, *self._called[callee.slot.index], len(given))
+        before.append(Step(tuple(scope.parameters), tuple(given)))
+        before.append(Loop(TRUE, None, (), [*_in_one_turn(scope.parts(scope.body)), Exit("raise")]))
+        return scope.result
 
     # ---- statements --------------------------------------------------------------------------------------------------
 
@@ -148,6 +197,11 @@ class _Body(Scope):
     def parts(self, body: tuple[program.Statement, ...]) -> list[Part]:
         found: list[Part] = []
         for statement in body:
+            self._before = None
+            if isinstance(statement, program.Assign | program.Augment | program.Return):
+                if any(isinstance(node, program.Call) for node in own_nodes([statement])):
+                    found += self.step()  # which calls begin from
+                self._before = found
             if isinstance(statement, program.Assign):
                 self.assign(statement.target, self.number(statement.value))
             elif isinstance(statement, program.Augment) and isinstance(statement.target, program.NameTarget):

@@ -22,7 +22,7 @@ from .read_derivatives import NotPlainError
 from .readings import COMPARISONS
 from .scalar_closures import EXACT_ON_INTS
 
-EXACT_ON_ANY = frozenset(("add", "sub", "mul", "neg"))  # what Python's operators give for ints as for floats
+EXACT_ON_ANY = frozenset(("add", "sub", "mul", "neg", "pos", "abs", "square"))  # on floats and ints alike, as Python has them
 MAX_NESTING = 15  # of loops and branches; Python's are 20
 
 
@@ -234,7 +234,7 @@ class LoopWriter:
                     begun, bounds = self._texts([self._guarded(bound) for bound in part.bounds])
                     lines += [*begun, f"for x{part.counter} in range({', '.join(bounds)}):", *_indented(body)]
             else:
-                lines.append(f"return {result}" if part.word == "return" else part.word)
+                lines.append({"return": f"return {result}", "raise": "raise OverflowError"}.get(part.word, part.word))
         return lines
 
     def _assigned(self, step: Step) -> list[str]:

@@ -33,7 +33,14 @@ G = U + "fn f(x, w) { y = x; while y*y < 30.0 { d = grad(u)(y); y = y*1.2 + 0.1*
 K = "k = 0.3; m = 2\nfn f(x, w) { y = x; while y*y < 30.0 { y = y*1.2 + k*w + 0.1*m }; return y }\n"
 X = "fn f(x, w) { while x*x < 30.0 { x = x*1.5 + w; w = w*0.9 }; return x*w }\n"
 C = "fn f(x, w) { y = x; t = 0.0; while abs(y) < 9.0 { y = y*1.4 + 0.3; t = 0.0; t = t + y*w }; return t if w > 0.0 else 0.0 }\n"
-DEFINITIONS = [W, M, R, G, K, X, C]
+N = """k = 0.6
+fn root(a) { y = a; while abs(y*y - a) > 1e-9 { y = 0.5*(y + a/y) }; return y }
+fn sign(a) { if a > k { return 1.0 } elif a > 0.0 { return a*a }; return -a }
+fn twice(a) { if a < 0.0 { return sign(root(-a)) }; return 2.0*root(a + sign(a)) }
+fn f(x, w) { s = 0; y = w; for i in range(3) { y = y*0.5 + twice(x)*y
+ s += root(y*y + 1.0) + root(0.5 + w*w)*i }; return s + twice(s) }
+"""
+DEFINITIONS = [W, M, R, G, K, X, C, N]
 CALLS = [
     "f(x, w)", "f(x*w, 0.3)", "grad(f)(x, w)", "grad(f, wrt = 1)(x, w)", "sum(grad(f, wrt = [1, 0])(x, w))", "vjp(f)(x, 0.4, w)",
     "value_and_grad(f)(x, w)[0] + value_and_grad(f)(x, w)[1]", "sum(value_and_grad(f, wrt = [0, 1])(x, w)[1])",
@@ -62,7 +69,7 @@ def looped(definitions: str, call: str, kind: str = "frozen") -> str:
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("definitions", DEFINITIONS)
 def test_hot_calls_give_the_same(definitions: str, call: str, kind: str) -> None:
-    for x in (0.8, -1.3, 1e200, float("nan")) if kind == "frozen" else (0.8,):
+    for x in (0.8, -1.3, float("nan"), *([1e200] if definitions != N else [])) if kind == "frozen" else (0.8,):
         found, expected = (answers(hot, looped(definitions, call, kind), x=x) for hot in (1, NEVER))
         assert_same(found, expected)
 
