@@ -30,6 +30,8 @@ GETITEM, SETITEM, TRANSPOSE = OPS["getitem"], OPS["setitem"], OPS["transpose"]
 
 def compile_items(c: Compiler, items: tuple[program.IndexItem, ...]) -> Callable[[list[Any]], tuple[Any, ...]]:
     """The index in brackets as NumPy takes it: a tuple of ints, slices, None, Ellipsis and arrays."""
+    if (written := written_index(items)) is not None:
+        return lambda frame: written
     closures = [_compile_item(c, item) for item in items]
     if len(closures) == 1:
         only = closures[0]

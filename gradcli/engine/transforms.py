@@ -36,8 +36,9 @@ def call_transform(run: Run, transform: Transform, arguments: list[Any], keyword
     """Calls `grad(f)` or another transform. The vector of `jvp`, `vjp` and `hvp` is the second argument, or the keyword
     `v` (`u` for `vjp`). Raises GradcliError (E308) for arguments that don't fit."""
     try:
-        if transform.kind == "grad" and not keywords and transform.last < len(arguments):  # the common case, made short
-            return _first(run, transform, arguments, keywords, None, site)[1]
+        if transform.kind in _FIRST and not keywords and transform.last < len(arguments):  # the common case, made short
+            value, gradient = _first(run, transform, arguments, keywords, None, site)
+            return gradient if transform.kind == "grad" else List([value, gradient])
         return _call(run, transform, arguments, keywords, site)
     except UnregisteredError as error:
         raise error.asked_at(site.span) from None
@@ -340,6 +341,7 @@ def _hvp(run: Run, transform: Transform, arguments: list[Any], keywords: dict[st
     return structure.of([_gradient(run, None, source, g, site) for source, g in zip(structure.numbers, found, strict=True)])
 
 
+_FIRST = frozenset(("grad", "value_and_grad"))
 _OF_ARRAYS = frozenset(("jacobian", "batch_jacobian", "hessian"))  # which take a list of numbers for an array
 _KINDS: dict[str, Callable[..., Any]] = {
     "grad": _grad,
