@@ -2,7 +2,8 @@
 
 What can't be read turn by turn (`readings.py`), since how many turns there are is found out on the way, can still be read once,
 each statement as what it does to the names of the function. Statements that follow each other are one step, which gives
-several names new values at once. `loop_source.py` writes the functions of it.
+several names new values at once. A function with loops that is called there becomes a part of it, a loop of one turn, which
+ends where the function returns. `loop_source.py` writes the functions of all that.
 """
 
 from __future__ import annotations
@@ -162,16 +163,19 @@ class _Body(Scope):
         if isinstance(node, program.Read) and node.checked:
             raise NotPlainError
         if isinstance(node, program.Conditional):  # what isn't chosen isn't called
-            before, self._before = self._before, None
+            outside, self._before = self._before, None
             chosen = super().number(node)
-            self._before = before
+            self._before = outside
             return chosen
+        before = self._before
+        if before is None or not isinstance(node, program.Call):
+            return super().number(node)
+        begun = len(before)
         try:
             return super().number(node)
         except NotPlainError:
-            if self._before is None or not isinstance(node, program.Call):
-                raise
-            return self.called(node, self._before)
+            del before[begun:]
+            return self.called(node, before)
 
     def called(self, node: program.Call, before: list[Part]) -> Formula:
         """What a function with loops of its own gives, which is called before the statement at hand."""

@@ -36,7 +36,7 @@ C = "fn f(x, w) { y = x; t = 0.0; while abs(y) < 9.0 { y = y*1.4 + 0.3; t = 0.0;
 N = """k = 0.6
 fn root(a) { y = a; while abs(y*y - a) > 1e-9 { y = 0.5*(y + a/y) }; return y }
 fn sign(a) { if a > k { return 1.0 } elif a > 0.0 { return a*a }; return -a }
-fn twice(a) { if a < 0.0 { return sign(root(-a)) }; return 2.0*root(a + sign(a)) }
+fn twice(a) { if a < 0.0 { return sign(root(-a)) }; return 2.0*root(a + root(sign(a) + 1.0)) }
 fn f(x, w) { s = 0; y = w; for i in range(3) { y = y*0.5 + twice(x)*y
  s += root(y*y + 1.0) + root(0.5 + w*w)*i }; return s + twice(s) }
 """
