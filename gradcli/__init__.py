@@ -23,7 +23,7 @@ frozen      records that are cheap to define, for the trees; collector.py pauses
 
 The engine, from a program to its gradients: `evaluator` compiles it and runs it, with a case for each node in `statements`,
 `expressions`, `calls`, `modules`, `indexing`, `declarations`, `tapes` and `outcomes`; `paths` knows what an instance of a
-module will be called. Every operation goes through `apply`, plain ones `on_arrays` more quickly; what `scalar_closures` and
+module will be called. Every operation goes through `apply`, plain ones `at_once` more quickly; what `scalar_closures` and
 `fusion` write for hot scalar code means the same, with `compound` operations; `inlining` knows the functions that names stand
 for, and `readings` reads calls of these, and of their derivatives (`read_derivatives`), as formulas, turn by turn in loops
 (`read_loops`; where ints say how many turns, for these `known_ints`), each path through their `branches` by itself; where

@@ -13,24 +13,26 @@ from typing import Any, NoReturn
 
 from ..ops import OPS
 from ..ops.op import Op, OpError
-from .backends import CPU, broadcast_shapes, count, dtype_name, is_inexact, is_scalar, shape_of
+from .at_once import LARGE, at_once
+from .backends import CPU, broadcast_shapes, count, dtype_name, is_scalar, shape_of
 from .boxes import UNBOXED, Dual, level_of, primal
 from .by_rows import in_order, joint, on_lanes, part_by_kind, varies, weighed_as_alone
 from .changes import note
-from .formulas import array_function, rule_reads, scalar_function
+from .formulas import array_function, scalar_function
 from .integers import INTEGERS, is_integer, on_int_arrays, on_ints, verify_integers
 from .keeping import KeepingTrace
 from .lanes import Lanes, narrow, with_rows
-from .on_arrays import LARGE, on_alike_arrays
 from .overwriting import spare
+from .recording import record
 from .run import Run
-from .tape import Site, Trace, blank
+from .tape import Site
 from .values import List, Variable, deeper, describe, read, show_shape
 
 _SCALARS = frozenset((float, int, bool))
+_AS_THEY_ARE = frozenset((float, tuple, int, bool, Dual))
 _STACKED = frozenset((tuple, Dual, Lanes))  # what only `stack` makes an array of
 _NO_OPTIONS: Mapping[str, Any] = {}
-STACK, PART, WHERE, FLOAT32 = OPS["stack"], OPS["part"], OPS["where"], OPS["float32"]
+STACK, WHERE, FLOAT32 = OPS["stack"], OPS["where"], OPS["float32"]
 
 
 def apply(run: Run, site: Site, operands: tuple[Any, ...], options: Mapping[str, Any] = _NO_OPTIONS, over: bool = False) -> Any:
@@ -39,118 +41,45 @@ def apply(run: Run, site: Site, operands: tuple[Any, ...], options: Mapping[str,
 
     Raises GradcliError at the site for operands that don't fit and results that can't.
     """
-    op = site.op
-    if op.elementwise and (y := on_alike_arrays(run, site, operands, over)) is not None:
+    op, trace = site.op, run.trace
+    if op.elementwise and (y := at_once(run, site, operands, options, over)) is not None:
         return y
-    values = [_operand(run, site, v) for v in operands]
+    values = [v if type(v) in _AS_THEY_ARE else _operand(run, site, v) for v in operands]
     if run.level and (level := max(map(level_of, values), default=UNBOXED)) != UNBOXED:
         return _apply_at(run, site, values, options, level)
     primals = [v[0] if type(v) is tuple else v for v in values]
     if op.elementwise:
-        y = elementwise(run, site, primals, spare(site, values, primals) if over and not run.trace.room else None)
+        y = elementwise(run, site, primals, spare(site, values, primals) if over and not trace.room else None)
     else:
-        options = _without_writing(options) if run.trace.room > 0 else options
-        y = structural(run, site, primals, options)
+        y = structural(run, site, primals, options if trace.room <= 0 else _without_writing(options))
     active = tuple([k for k, v in enumerate(values) if type(v) is tuple])
-    if not active and not run.trace.keeps_constants:
-        if isinstance(run.trace, KeepingTrace):
-            run.trace.witness(site, primals, options, y)
+    if not active and not trace.keeps_constants:
+        if trace.sees_plain and isinstance(trace, KeepingTrace):
+            trace.witness(site, primals, options, y)
         return List(y) if type(y) is list else y
-    return record(run.trace, site, values, primals, options, y, active)
+    return record(trace, site, values, primals, options, y, active)
 
 
 def _apply_at(run: Run, site: Site, values: list[Any], options: Mapping[str, Any], level: int) -> Any:
     """The op on values of which the highest box is at `level`: what is done there, and the rest one level down."""
-    boxed = next(v for v in values if level_of(v) == level)
-    if type(boxed) is Dual:
-        from .forward import push  # which comes here for the level below
+    below, active, trace = [], [], run.trace
+    for k, v in enumerate(values):
+        if level_of(v) == level:
+            if type(v) is Dual:
+                from .forward import push  # which comes here for the level below
 
-        return push(run, site, values, options, level)
-    active = tuple([k for k, v in enumerate(values) if level_of(v) == level])
-    below = [v[0] if k in active else v for k, v in enumerate(values)]
-    options = options if boxed[2].trace.room <= 0 else _without_writing(options)
+                return push(run, site, values, options, level)
+            active.append(k)
+            trace, v = v[2].trace, v[0]
+        below.append(v)
+    options = options if trace.room <= 0 else _without_writing(options)
     y = apply(run, site, tuple(below), options)
-    return record(boxed[2].trace, site, values, below, options, y.items if type(y) is List else y, active)
+    return record(trace, site, values, below, options, y.items if type(y) is List else y, tuple(active))
 
 
 def _without_writing(options: Mapping[str, Any]) -> Mapping[str, Any]:
     """The options of an op that mustn't write into an operand, as its record keeps that."""
     return {**options, "inplace": False} if options.get("inplace") else options
-
-
-def record(
-    trace: Trace,
-    site: Site,
-    values: list[Any],
-    primals: list[Any],
-    options: Mapping[str, Any],
-    y: Any,
-    active: tuple[int, ...],
-    known: Any = None,
-) -> Any:
-    """The result `y` of an op, traced where gradients can pass through it. `primals` are the operands without the trace's
-    box, `active` the indices of those that have one. `known` is what the record keeps of a result that no rule reads, where
-    that is more than its shape."""
-    op = site.op
-    if not (op.differentiable or trace.keeps_all) or trace.segment is None:
-        return List(y) if type(y) is list else y
-    if type(y) is list:
-        return _record_parts(trace, site, values, primals, options, y, active)
-    if not (is_inexact(primal(y)) or trace.keeps_all):
-        return y
-    inputs = [values[k] for k in active]
-    site = site.on(active)
-    keeps = trace.room > 0
-    if trace.keeps_all and not (op.differentiable and is_inexact(y)):
-        saved = primals if keeps else list(map(blank, primals))
-        return trace.record(site, inputs, tuple(saved), options, y if keeps else blank(y), y)
-    reads = site.reads if site.reads is not None else reads_of(site, len(primals))
-    saved = primals if keeps else [p if k in reads else blank(p) for k, p in enumerate(primals)]
-    kept = y if keeps or "result" in reads else known or blank(y)
-    if site.narrow:
-        if not shape_of(y) and type(primal(primals[0])) is complex and type(primal(y)) is float:
-            site = site.on_complex()
-        return trace.record(site, inputs, saved[0], saved[1] if len(saved) > 1 else None, kept, y)
-    return trace.record(site, inputs, tuple(saved), options, kept, y)
-
-
-def reads_of(site: Site, n: int) -> frozenset[int | str]:
-    """Which operands' values the rule at the site reads, by index, and "result" if it reads the result's."""
-    op = site.op
-    if op.elementwise:
-        site.reads = rule_reads(op, site.operands)
-        return site.reads
-    result = frozenset(("result",)) if "result" in op.saves else frozenset()
-    if op.signature.variadic:  # their number may differ from time to time, so nothing is kept on the site
-        return result.union(range(n) if op.signature.variadic in op.saves else ())
-    names = [p.name for p in op.signature.operands]
-    site.reads = result.union(k for k, name in enumerate(names) if name in op.saves)
-    return site.reads
-
-
-def _record_parts(
-    trace: Trace,
-    site: Site,
-    values: list[Any],
-    primals: list[Any],
-    options: Mapping[str, Any],
-    y: list[Any],
-    active: tuple[int, ...],
-) -> Any:
-    """An op with several results: one record whose value is their list, and a record for each part of it."""
-    reads = reads_of(site.on(active), len(primals))
-    keeps = trace.room > 0
-    saved = tuple(primals if keeps else [p if k in reads else blank(p) for k, p in enumerate(primals)])
-    inputs = [values[k] for k in active]
-    kept = y if keeps or "result" in reads else [blank(part) for part in y]
-    whole = trace.record(site.on(active), inputs, saved, options, kept, y)
-    part_site = site.derived(PART).on((0,))
-    part_site.of = site.of
-    n = len(y)
-    return List([
-        trace.record(part_site, [whole], (n,), {"index": k}, kept[k], part) if is_inexact(primal(part)) else part
-        for k, part in enumerate(y)
-    ])  # fmt: skip
 
 
 # ---- operands --------------------------------------------------------------------------------------------------------

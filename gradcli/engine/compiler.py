@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, TypeAlias
 
-from ..diagnostics import Span
 from ..lang import program
 from .run import Settings
 
@@ -66,19 +66,29 @@ class Compiler:
             vars(self).update(outside)
 
 
+@cache
+def parts_of(kind: type) -> tuple[str, ...] | None:
+    """The fields of a node in which there may be others; None for what is no node."""
+    if not issubclass(kind, program.Node | program.Argument | program.FunctionParameter):
+        return None
+    return tuple([name for name in kind.FIELDS if name != "span"])
+
+
+_OWN_FRAMES = frozenset((program.Function, program.Program))
+
+
 def own_nodes(nodes: Any) -> Iterator[Any]:
     """Every node below, of the frame that they belong to: functions and imported programs have frames, and so names, of
     their own."""
     pending = list(nodes)
     while pending:
         item = pending.pop()
-        if isinstance(item, program.Function | program.Program):
-            continue
-        if isinstance(item, program.Node | program.Argument):
-            yield item
-            pending.extend(getattr(item, name) for name in item.FIELDS if name != "span")
-        elif isinstance(item, tuple) and not isinstance(item, Span):
+        kind = type(item)
+        if kind is tuple:
             pending.extend(item)
+        elif kind not in _OWN_FRAMES and (parts := parts_of(kind)) is not None:
+            yield item
+            pending.extend([getattr(item, name) for name in parts])
 
 
 def own_cells(body: Any, parameters: tuple[program.FunctionParameter, ...] = ()) -> set[int]:
@@ -87,18 +97,19 @@ def own_cells(body: Any, parameters: tuple[program.FunctionParameter, ...] = ())
     pending: list[Any] = list(body)
     while pending:
         node = pending.pop()
-        if isinstance(node, program.Slot):
+        kind = type(node)
+        if kind is tuple:
+            pending.extend(node)
+        elif kind is program.Slot:
             if node.cell:
                 found.add(node.index)
-        elif isinstance(node, program.Import):
+        elif kind is program.Import:
             pending.append(node.slot)  # the imported program has a frame of its own
-        elif isinstance(node, program.ModuleLiteral):
+        elif kind is program.ModuleLiteral:
             pending.append(node.function)  # the members are slots of its frame
-        elif isinstance(node, program.Function):
-            found.update(outer.index for outer, _ in node.captures)
-            pending.extend(p.default for p in node.parameters)
-        elif isinstance(node, program.Node | program.Argument):
-            pending.extend(getattr(node, name) for name in node.FIELDS if name != "span")
-        elif isinstance(node, tuple) and not isinstance(node, Span):
-            pending.extend(node)
+        elif kind is program.Function:
+            found.update([outer.index for outer, _ in node.captures])
+            pending.extend([p.default for p in node.parameters])
+        elif (parts := parts_of(kind)) is not None:
+            pending.extend([getattr(node, name) for name in parts])
     return found

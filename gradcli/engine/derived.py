@@ -6,10 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeGuard
 
-from ..diagnostics import Span
 from ..lang import program
 from ..ops.op import Op
-from .compiler import own_nodes
+from .compiler import own_nodes, parts_of
 
 _TAPE_REQUESTS = frozenset(("gradient", "jacobian", "batch_jacobian"))
 
@@ -177,9 +176,10 @@ def _everything(nodes: Any) -> Iterator[tuple[Any, bool]]:
     pending: list[tuple[Any, bool]] = [(item, False) for item in nodes]
     while pending:
         item, inner = pending.pop()
-        if isinstance(item, tuple) and not isinstance(item, Span):
-            pending.extend((part, inner) for part in item)
-        elif isinstance(item, program.Node | program.Argument | program.FunctionParameter):
+        kind = type(item)
+        if kind is tuple:
+            pending.extend([(part, inner) for part in item])
+        elif (parts := parts_of(kind)) is not None:
             yield item, inner
-            inner = inner or isinstance(item, program.Function | program.Program)
-            pending.extend((getattr(item, name), inner) for name in item.FIELDS if name != "span")
+            inner = inner or kind is program.Function or kind is program.Program
+            pending.extend([(getattr(item, name), inner) for name in parts])

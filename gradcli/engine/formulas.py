@@ -120,7 +120,12 @@ def scalar_pull(op: Op, operands: tuple[int, ...], repairs: bool) -> Callable[..
     parameters = ", ".join(["g", "y", *(f"x{k}" for k in range(max(2, len(op.signature.operands))))])
     if repairs:
         return source.function(parameters, ", ".join(results), _scalar_by_name)
-    return source.function(parameters, ", ".join(results), fast_by_name, scalar_pull(op, operands, True))
+    return source.function(parameters, ", ".join(results), fast_by_name, _repairing(scalar_pull, op, operands))
+
+
+def _repairing(reading: Callable[..., Any], op: Op, operands: tuple[int, ...]) -> Callable[..., Any]:
+    """The reading that repairs products: few ops ever need it, so it is written when one does."""
+    return lambda *values: reading(op, operands, True)(*values)
 
 
 @per_op
@@ -146,7 +151,7 @@ def scalar_push(op: Op, operands: tuple[int, ...], repairs: bool = False) -> Cal
     parameters = ", ".join(["y", *(f"x{k}" for k in range(n)), *(f"t{k}_" for k in range(len(operands)))])
     if repairs:
         return source.function(parameters, " + ".join(terms), _scalar_by_name)
-    repaired = source.names["repaired"] = scalar_push(op, operands, True)
+    repaired = source.names["repaired"] = _repairing(scalar_push, op, operands)
     source.lines.append(f"t = {' + '.join(terms)}")
     return source.function(parameters, f"t if t - t == 0.0 else repaired({parameters})", fast_by_name, repaired)
 

@@ -17,7 +17,7 @@ from .apply import apply, refuse
 from .backends import dtype_name, is_complex, is_inexact, shape_of
 from .boxes import UNBOXED, Dual, level_of, primal
 from .compound import tangent_op
-from .formulas import array_push, partial_formula, scalar_function, scalar_push
+from .formulas import array_push, partial_formula, scalar_push
 from .lanes import Lanes
 from .rules import Language, Value, array_language, replay
 from .run import Run
@@ -27,26 +27,6 @@ from .values import List
 
 ADD, NEG, REAL, STRICT_MUL, BROADCAST = (OPS[name] for name in ("add", "neg", "real", "strict_mul", "broadcast_to"))
 CASTS = {name: OPS[name] for name in ("float32", "float64", "complex128")}
-
-
-def on_duals(run: Run, site: Site, *values: Any) -> Any:
-    """An elementwise op on values of which some are duals, as `apply`; faster where they are floats with float tangents."""
-    level, primals, tangents, active = run.level, [], [], []
-    for k, v in enumerate(values):
-        if type(v) is Dual:
-            if v.level != level or type(v.primal) is not float or type(v.tangent) is not float:
-                return apply(run, site, values)
-            active.append(k)
-            primals.append(v.primal)
-            tangents.append(v.tangent)
-        elif type(v) is float or type(v) is int:
-            primals.append(v)
-        else:
-            return apply(run, site, values)
-    y = scalar_function(site.op)(*map(float, primals))
-    if level <= run.paused:
-        return y
-    return Dual(y, scalar_push(site.op, tuple(active))(y, *primals, *tangents), level)
 
 
 def push(run: Run, site: Site, values: list[Any], options: Mapping[str, Any], level: int) -> Any:

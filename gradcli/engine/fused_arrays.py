@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from .apply import record
+from .at_once import LARGE
 from .backends import CPU, broadcast_shapes, count
 from .fused_operation import FusedOperation
 from .fused_source import MISS, Plan
 from .kept_partials import SMALL, small_value
-from .on_arrays import LARGE
+from .recording import record
 from .row_functions import value_function
 from .run import Run
 from .tape import Trace, WithPartials

@@ -11,12 +11,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .apply import apply, record
+from .apply import apply
 from .backends import broadcast_shapes, shape_of
 from .boxes import UNBOXED, level_of, primal
 from .fused_operation import FusedOperation
 from .fused_source import MISS, Plan
 from .lanes import Group, Lanes, narrow, with_rows
+from .recording import record
 from .row_functions import value_function
 from .run import Run
 from .tape import Site, Trace, WithPartials

@@ -52,6 +52,7 @@ class ValueTrace(KeepingTrace):
 
     __slots__ = ("_told", "passed", "patience", "rows_one_by_one", "sweeps", "updated", "work")
     keeps_states = False
+    sees_plain = False  # what isn't finite is not asked of this trace
 
     def __init__(self, rows_one_by_one: int = FEW_ROWS) -> None:
         super().__init__()
@@ -84,9 +85,6 @@ class ValueTrace(KeepingTrace):
                     active.add(traced[1])
                 break
         return traced
-
-    def witness(self, site: Site, primals: list[Any], options: Mapping[str, Any], y: Any) -> None:
-        """What isn't finite is not asked of this trace."""
 
     def decide(self, condition: Traced, span: Span) -> bool | None:
         if len(self.conditions) < MAX_CONDITIONS:

@@ -9,6 +9,7 @@ from ..diagnostics import Span, did_you_mean
 from ..lang import program
 from ..ops import OPS
 from .apply import apply, to_array
+from .at_once import part_of_array
 from .attached import gradient
 from .backends import CPU, dtype_name, shape_of
 from .by_rows import agreed_value
@@ -16,7 +17,6 @@ from .choices import deciding
 from .compiler import Closure, Compiler
 from .lanes import Lanes
 from .modules import member as instance_member
-from .on_arrays import part_of_array
 from .run import Run
 from .slices import read_part
 from .tape import Blank, Site, primal

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..lang import program
-from .compiler import own_nodes
+from .compiler import own_nodes, parts_of
 
 
 class Known(NamedTuple):
@@ -48,12 +48,12 @@ def known_functions(
 def _slots(node: Any) -> list[program.Slot]:
     """The slots that a node itself has, other than by the nodes in it: it binds them."""
     found: list[program.Slot] = []
-    pending = [getattr(node, name) for name in node.FIELDS if name != "span"]
+    pending = [getattr(node, name) for name in parts_of(type(node)) or ()]
     while pending:
         item = pending.pop()
-        if isinstance(item, program.Slot):
+        if type(item) is program.Slot:
             found.append(item)
-        elif isinstance(item, tuple):
+        elif type(item) is tuple:
             pending.extend(item)
     return found
 

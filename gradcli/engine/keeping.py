@@ -33,6 +33,7 @@ class KeepingTrace(Trace):
         "witnessed",
     )  # fmt: skip
     keeps_all = True
+    sees_plain = True
     keeps_states = True  # what the states of variables were made of, too
 
     def __init__(self) -> None:

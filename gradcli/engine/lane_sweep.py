@@ -8,13 +8,13 @@ from typing import Any
 from ..ops import OPS
 from ..ops.scatter import add_at
 from .apply import apply
+from .at_once import is_plain
 from .backends import is_complex, shape_of, sum_to
 from .boxes import primal
 from .compound import EXPRESSION
 from .formulas import array_pull, is_bounded
 from .kept_partials import is_one, once
 from .lanes import Group, Lanes, at, common, deepest, lifted, spread, with_rows, zeros
-from .on_arrays import is_plain
 from .row_functions import pulled
 from .rules import Value
 from .seeded_sweep import SeededSweep

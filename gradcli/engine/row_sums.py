@@ -16,7 +16,6 @@ from ..ops import OPS
 from ..ops.formula import Formula
 from ..ops.op import Op
 from ..ops.rules import ratio
-from .apply import record
 from .backends import broadcast_shapes, shape_of
 from .boxes import UNBOXED, level_of, primal
 from .compiler import Closure, Compiler
@@ -27,6 +26,7 @@ from .fusion import collect
 from .indexing import written_index
 from .lanes import Lanes, narrow, with_rows
 from .read_derivatives import NotPlainError
+from .recording import record
 from .run import Run
 from .sum_functions import sum_function
 from .tape import WithPartials

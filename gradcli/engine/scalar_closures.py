@@ -13,10 +13,10 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from .apply import apply
+from .at_once import on_duals
 from .backends import INT_MAX, INT_MIN
 from .boxes import Dual
 from .compiler import Closure
-from .forward import on_duals
 from .scalars import FAST
 from .tape import STRIDE, Site
 from .values import Variable
@@ -183,10 +183,16 @@ def closure(frame):
 
 def _factory(parameters: str, body: str) -> Callable[..., Closure]:
     indented = "".join(f"    {line}\n" for line in body.splitlines())
-    names: dict[str, Any] = {"Variable": Variable, "Dual": Dual, "on_duals": on_duals, "INT_MIN": INT_MIN, "INT_MAX": INT_MAX}
+    names: dict[str, Any] = {"Variable": Variable, "Dual": Dual, "on_duals": _on_duals, "INT_MIN": INT_MIN, "INT_MAX": INT_MAX}
     exec(compile(f"def make({parameters}):\n{indented}    return closure\n", "<scalar closure>", "exec"), names)
     make: Callable[..., Closure] = names["make"]
     return make
+
+
+def _on_duals(run: Any, site: Site, *operands: Any) -> Any:
+    """An operation of which an operand has a tangent."""
+    y = on_duals(run, site, operands)
+    return apply(run, site, operands) if y is None else y
 
 
 def unary(site: Site, operand: Operand, fast: Callable[[float], float]) -> Closure:

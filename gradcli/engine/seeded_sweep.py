@@ -8,10 +8,10 @@ from typing import Any
 from ..ops import OPS
 from ..ops.op import Op
 from ..ops.rules import one_axis
+from .at_once import is_plain
 from .backends import Backend, is_complex, shape_of, sum_to
 from .formulas import array_partial, array_pull, is_bounded, partial_formula, per_op
 from .lanes import Group, Lanes, zeros
-from .on_arrays import is_plain
 from .run import Run
 from .tape import Site
 

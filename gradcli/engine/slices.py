@@ -6,11 +6,11 @@ from __future__ import annotations
 from typing import Any
 
 from ..ops import OPS
-from .apply import record
+from .at_once import is_plain
 from .backends import Backend
 from .by_rows import in_order
 from .lanes import Lanes, zeros
-from .on_arrays import is_plain
+from .recording import record
 from .run import Run
 from .tape import Site
 

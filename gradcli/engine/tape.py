@@ -204,9 +204,9 @@ class Trace:
     `level` is that of its values (`boxes.py`), 0 for the main trace, and `below` the trace of a lower one. `segment` is
     the current one, or None while no window records. `watched` holds the numbers of all leaves, `variables` those of
     trainable variables, which windows watch by themselves. `keeps_all` tells the second keeping policy (`KeepingTrace`)
-    from the normal one, and `keeps_constants` whether even operations on nothing but constants are recorded; `room` is
-    how many bytes it may still spend on values that no rule reads, and `rows_one_by_one` up to how many rows `vmap` calls its
-    function for each.
+    from the normal one, and `keeps_constants` whether even operations on nothing but constants are recorded, `sees_plain`
+    whether it is told of these; `room` is how many bytes it may still spend on values that no rule reads, and
+    `rows_one_by_one` up to how many rows `vmap` calls its function for each.
     """
 
     __slots__ = (
@@ -215,6 +215,7 @@ class Trace:
     )  # fmt: skip
     keeps_all = False
     keeps_constants = False
+    sees_plain = False
     rows_one_by_one = 0
     room = 0
 

@@ -1,4 +1,4 @@
-"""What is done at once for plain arrays is what `apply` does the long way: to the last bit, and with the same records."""
+"""What is done at once for floats and plain arrays is what `apply` does the long way: the same bits, the same records."""
 
 from __future__ import annotations
 
@@ -9,11 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+import gradcli
 from gradcli.diagnostics import GradcliError
 from gradcli.engine import apply, indexing
-from gradcli.engine.tape import STRIDE, Blank, reachable
+from gradcli.engine.evaluator import compile_program, execute
+from gradcli.engine.history import ValueTrace
+from gradcli.engine.keeping import KeepingTrace
+from gradcli.engine.run import Run
+from gradcli.engine.symbolic.traces import FormTrace
+from gradcli.engine.tape import STRIDE, Blank, Trace, reachable
+from gradcli.tasks.evaluation import Options
 
-from .programs import evaluate, executed
+from .programs import evaluate
 
 PROGRAMS = [
     "y = (3 - 2*x)*x - w/x + 1",
@@ -33,6 +40,12 @@ PROGRAMS = [
     "a = x*1.0; a[1] = w[0]; y = a*a + x",
     "u = zeros([0]); y = u*u + u[:0]; y = x + sum(y)",
     "y = x*nan + w/0.0 + 0.0*log(x - x)",
+    "s = 2.5; u = s*k - s**k/3 + maximum(s, 2) + where(s > 1, s, k); y = u*x",
+    "s = x[1]; u = s*k - s**k/3 + sin(s)*w[2] + clip(s, 0, 1) + atan2(s, 2); y = u + s*(k - 3)",
+    "s = x[0]; u = s*0.0/0.0 + 1.0/(s - s) + log(-s) + exp(1000.0*s); y = u*x",
+    "y = jvp(fn(z) = z*z/k + sin(z)**k - 2*z)(x[1], v = 0.5)*x + jvp(fn(z) = log(z) + 0.0*log(z - z))(x[2], v = 1.0)",
+    "y = grad(fn(z) = jvp(fn(u) = u**3*z + atan2(u, z))(z, v = z*2))(x[1])*w",
+    "y = jvp(grad(fn(z) = z**3*x[2] + exp(z)/z))(x[1], v = 0.3) + jvp(jvp(fn(z) = z**3), wrt = 0)(x[1], 1.0, v = 1.0)",
 ]
 FAILING = ["y = x*m[:, :3]", "y = x[1:] + x", "y = x[9]", "y = m[1:, 7]", "y = x[0, 1]", 'y = x * "a"', "y = x[1.5:]"]
 HEAD = "var x = linspace(0.3, 1.7, 4); var w = linspace(-1.0, 2.0, 4); var m = reshape(linspace(0.1, 3.0, 12), [3, 4]); k = 2\n"
@@ -41,7 +54,7 @@ HEAD = "var x = linspace(0.3, 1.7, 4); var w = linspace(-1.0, 2.0, 4); var m = r
 @contextmanager
 def the_long_way() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(apply, "on_alike_arrays", lambda *given: None)
+        patch.setattr(apply, "at_once", lambda *given: None)
         patch.setattr(indexing, "part_of_array", lambda *given: None)
         yield
 
@@ -76,17 +89,24 @@ def test_the_same_to_the_last_bit(source: str, dtype: str) -> None:
         assert_same(found, answers(source, **options))
 
 
-def records(source: str) -> list[Any]:
-    _, frame = executed(HEAD + source)
+def records(source: str, trace: Trace | None = None) -> list[Any]:
+    """What a program leaves on the trace; without the numbers in arrays, unless all of them are kept."""
+    settings = Options().settings
+    run = Run(settings, {})
+    run.trace = run.trace if trace is None else trace
+    compiled = compile_program(settings, gradcli.load(source=HEAD + source)._resolved, run.trace.keeps_all)
+    frame = execute(compiled, run)
     found: list[Any] = []
     for segment in reachable([v[2] for v in frame if type(v) is tuple], 0):
-        found += [
-            (v.shape, v.dtype) if type(v) is Blank else getattr(getattr(v, "op", v), "name", v)
-            for v in _flat(segment.records)
-            if not isinstance(v, np.ndarray)
-        ]
+        found += map(_shown, _flat(segment.records))
         assert len(segment.records) % STRIDE == 0
-    return found
+    return [v for v in found if type(v) is not int or v >= 0]  # without leaves
+
+
+def _shown(v: Any) -> Any:
+    if isinstance(v, np.ndarray):
+        return v.dtype, repr(v.tolist())
+    return repr(v) if type(v) is float else (v.shape, v.dtype) if type(v) is Blank else getattr(getattr(v, "op", v), "name", v)
 
 
 def _flat(values: Any) -> Iterator[Any]:
@@ -97,12 +117,16 @@ def _flat(values: Any) -> Iterator[Any]:
             yield value if not isinstance(value, dict) else sorted(map(repr, value.items()))
 
 
-def _without_leaves(found: list[Any]) -> list[Any]:
-    return [v for v in found if type(v) is not int or v >= 0]
-
-
+@pytest.mark.parametrize("kind", [Trace, KeepingTrace, ValueTrace, FormTrace])
 @pytest.mark.parametrize("source", [s for s in PROGRAMS if not any(word in s for word in ("tape", "grad", "vmap"))])
-def test_the_same_records(source: str) -> None:
-    found = _without_leaves(records(source))
+def test_the_same_records(source: str, kind: type[Trace]) -> None:
+    found = records(source, kind())
     with the_long_way():
-        assert found == _without_leaves(records(source))
+        expected = records(source, kind())
+    assert found == expected
+
+
+def test_nans_of_plain_numbers_are_witnessed() -> None:
+    trace = KeepingTrace()
+    records("s = 0.0; t = s/s; u = zeros(2); v = u/u; y = x + t", trace)
+    assert [maker.site.op.name for _, maker in trace.witnessed] == ["div", "div"]

@@ -1,0 +1,164 @@
+"""What `apply` does for most operations, at once: elementwise ones on floats, be they plain, traced, or with tangents, and on
+float64 arrays of one shape, and numbers; and parts and elements of such arrays by ints and slices.
+
+There nothing has to be verified or converted, and the rules read plain numbers and arrays; everything else goes the long way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..ops.op import OpError
+from .backends import CPU
+from .boxes import Dual
+from .formulas import array_function, scalar_function, scalar_push
+from .overwriting import spare
+from .recording import reads_of, record
+from .run import Run
+from .tape import Blank, Site, Trace
+from .values import Variable
+
+LARGE = 2**21  # elements: smaller arrays are made without asking whether there is room
+
+
+def at_once(run: Run, site: Site, operands: tuple[Any, ...], options: Mapping[str, Any], over: bool) -> Any:
+    """The result of an elementwise op, traced where an operand is; None for operands of other kinds. `over` as in `apply`."""
+    trace, op = run.trace, site.op
+    if op.integers == "bool" or not op.differentiable:
+        return None
+    shape: Any = None
+    any_float = False
+    values, primals, active = [], [], []
+    for k, value in enumerate(operands):
+        if type(value) is Variable:
+            value = value.box
+        p = value
+        if type(value) is tuple:
+            p = value[0]
+            if run.level and value[2].trace is not trace:
+                if active:
+                    return None  # of several levels
+                trace = value[2].trace
+            active.append(k)
+        if type(p) is float:
+            any_float = True
+        elif hasattr(p, "strides"):
+            if type(p) is not CPU.xp.ndarray or p.dtype.char != "d":  # NumPy is there already
+                return None
+            if p.shape != shape:
+                if shape is not None or p.size >= LARGE:
+                    return None
+                shape = p.shape
+        elif type(p) is not int or run.settings.dtype != "float64":
+            return on_duals(run, site, operands) if type(value) is Dual else None
+        values.append(value)
+        primals.append(p)
+    if not active and run.trace.sees_plain:
+        return None
+    if shape is None:
+        return _on_floats(run, trace, site, values, primals, active, options) if any_float else None
+    if not shape or run.backend is not CPU:
+        return None
+    out = spare(site, values, primals) if over and not run.trace.room else None
+    try:
+        y = array_function(CPU, op)(*primals) if out is None else array_function(CPU, op)(*primals, out=out)
+    except OpError:  # of a function that another package registered
+        return None
+    if type(y) is not CPU.xp.ndarray or y.shape != shape or y.dtype.char != "d":
+        return None
+    return y if not active or trace.segment is None else _recorded(trace, site, values, primals, y, tuple(active), options)
+
+
+def _on_floats(
+    run: Run, trace: Trace, site: Site, values: list[Any], primals: list[Any], active: list[int], options: Mapping[str, Any]
+) -> Any:
+    if run.settings.dtype != "float64":
+        return None
+    try:
+        y = scalar_function(site.op)(*map(float, primals))
+    except OpError:
+        return None
+    if not active or trace.segment is None or type(y) is not float:
+        return y if type(y) is float else None
+    site = site.on(tuple(active))
+    inputs = [values[k] for k in active]
+    if site.narrow:
+        return trace.record(site, inputs, primals[0], primals[1] if len(primals) > 1 else None, y, y)
+    return trace.record(site, inputs, tuple(primals), options, y, y)
+
+
+def on_duals(run: Run, site: Site, operands: tuple[Any, ...]) -> Any:
+    """The result of a differentiable elementwise op on floats of which some have float tangents, all of one level; None for
+    operands of other kinds."""
+    if run.settings.dtype != "float64" or run.trace.sees_plain:
+        return None
+    level = 0
+    primals, tangents, active = [], [], []
+    for k, v in enumerate(operands):
+        if type(v) is Variable:
+            v = v.box
+        if type(v) is Dual:
+            if type(v.primal) is not float or type(v.tangent) is not float or (active and v.level != level):
+                return None
+            level = v.level
+            active.append(k)
+            primals.append(v.primal)
+            tangents.append(v.tangent)
+        elif type(v) is float or type(v) is int:
+            primals.append(v)
+        else:
+            return None
+    try:
+        y = scalar_function(site.op)(*map(float, primals))
+    except OpError:
+        return None
+    if type(y) is not float or level <= run.paused:
+        return y if type(y) is float else None
+    return Dual(y, scalar_push(site.op, tuple(active))(y, *primals, *tangents), level)
+
+
+def part_of_array(run: Run, site: Site, x: Any, index: tuple[Any, ...]) -> Any:
+    """`x[index]` of an array, traced or not, where there are no rows; None for any other value, and for what `apply` has to
+    look at."""
+    trace = run.trace
+    array = x[0] if type(x) is tuple else x
+    if run.level or run.backend is not CPU or (array is x and trace.sees_plain):
+        return None
+    if not hasattr(array, "strides") or type(array) is not CPU.xp.ndarray or array.dtype.char != "d":
+        return None
+    if len(index) > array.ndim or not is_plain(index):
+        return None
+    try:
+        y = array[index]
+    except IndexError:
+        return None  # which `apply` reports
+    # Never a view: it would keep the whole array alive, and show what is written to it in place.
+    y = y.copy() if type(y) is type(array) else y.item()
+    if array is x or trace.segment is None:
+        return y
+    if trace.keeps_all:
+        return record(trace, site, [x], [array], {"index": index}, y, (0,))
+    kept = Blank(array.shape, array.dtype)
+    return trace.record(site.on((0,)), [x], (kept,), {"index": index}, y if type(y) is float else Blank(y.shape, y.dtype), y)
+
+
+def is_plain(index: tuple[Any, ...]) -> bool:
+    """Whether an index is of ints and slices alone: it names no element twice, and every row has the same."""
+    return all([type(i) is slice or type(i) is int for i in index])  # noqa: C419
+
+
+def _recorded(
+    trace: Trace, site: Site, values: list[Any], primals: list[Any], y: Any, active: tuple[int, ...], options: Mapping[str, Any]
+) -> Any:
+    if trace.keeps_all:
+        return record(trace, site, values, primals, options, y, active)
+    site = site.on(active)
+    reads = site.reads if site.reads is not None else reads_of(site, len(primals))
+    unread = Blank(y.shape, y.dtype)  # of all that no rule reads: they are alike
+    saved = [unread if k not in reads and hasattr(p, "strides") else p for k, p in enumerate(primals)]
+    kept = y if "result" in reads else unread
+    inputs = [values[k] for k in active]
+    if site.narrow:
+        return trace.record(site, inputs, saved[0], saved[1] if len(saved) > 1 else None, kept, y)
+    return trace.record(site, inputs, tuple(saved), options, kept, y)
