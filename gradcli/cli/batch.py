@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -15,8 +14,6 @@ from .terminal import Terminal
 if TYPE_CHECKING:
     from ..tasks.batch.job import Job
     from ..tasks.batch.request import Request
-
-BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")  # one each: the cores have blocks to compute
 
 File = Annotated[str | None, typer.Argument(metavar="[FILE]", help="The program; - is standard input.", show_default=False)]
 Format = Literal["csv", "tsv", "jsonl", "parquet", "arrow", "npy", "npz"]
@@ -92,8 +89,9 @@ def command(
       printf 'x,y\\n3,0.5\\n1,2\\n' | gradcli batch -e 'x**2 * sin(y)' --rows - --rows-format csv -o - --out-format csv
       printf '{"a": 2}\\n{"a": 7}\\n' | gradcli batch -e 'var a; y = a**3' --rows - --rows-format jsonl -o - --out-format jsonl
     """
-    for threads_of in BLAS_THREADS:  # before NumPy is loaded
-        os.environ.setdefault(threads_of, "1")
+    from ..tasks.cores import one_thread
+
+    one_thread()  # before NumPy is loaded
     terminal = Terminal(color, quiet, verbose)
     from ..tasks.batch.plan import parse_renamings
     from ..tasks.batch.request import Request

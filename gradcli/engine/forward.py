@@ -62,7 +62,7 @@ def _elementwise(
             share = array_push(run.backend, site.op, k)(tangents[k], y, *primals)
             total = share if total is None else total + share
         return fitted(run, total, y)
-    if any(is_complex(primal(v)) for v in (y, *primals, *given)):
+    if any([is_complex(primal(v)) for v in (y, *primals, *given)]):  # noqa: C419
         terms = [_product(run, site, k, tangents[k], primals, y) for k in active]
         total = terms[0]
         for term in terms[1:]:
@@ -102,6 +102,8 @@ def fitted(run: Run, t: Any, y: Any) -> Any:
 def matched(run: Run, site: Site, t: Any, y: Any) -> Any:
     """The same as operations of the language."""
     inner, like = primal(t), primal(y)
+    if type(inner) is type(like) is float:
+        return t
     if is_complex(inner) and not is_complex(like):
         t = apply(run, site.derived(REAL), (t,))
     if shape_of(inner) != shape_of(like):

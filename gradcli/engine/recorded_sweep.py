@@ -43,7 +43,7 @@ class RecordedSweep(Sweep):
                         continue
                 self.site = site
                 numbers = inputs_of(in0, in1)
-                if type(y) is float and (site.scalar or (site.narrow and not site.takes_complex)) and _is_float(g):
+                if type(primal(y)) is float and type(primal(g)) is float and _on_floats(site, a):
                     self._through_scalar(site, (a, b) if site.narrow else a, numbers, g, y, number, segment)
                     continue
                 operands = list((a, b)[: len(site.op.signature.operands)] if site.narrow else a)
@@ -61,9 +61,9 @@ class RecordedSweep(Sweep):
                     self.structural(site, operands, b, numbers, g, y, number, segment)
 
     def _through_scalar(
-        self, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, y: float, number: int, segment: Segment
+        self, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, y: Any, number: int, segment: Segment
     ) -> None:
-        """An operation on floats: a call for each operand, of its share of the cotangent."""
+        """An operation on floats, whatever boxes they are in: a call for each operand, of its share of the cotangent."""
         run, marked, cotangents = self.run, self.marked, self.cotangents
         values: list[Any] = [*operands, (y, number, segment)]
         for k, n in zip(site.operands, numbers, strict=True):
@@ -110,8 +110,14 @@ class RecordedSweep(Sweep):
         return c
 
 
-def _is_float(value: Any) -> bool:
-    return type(value) is float or (type(value) is tuple and type(value[0]) is float)
+def _on_floats(site: Site, a: Any) -> bool:
+    """Whether a record that keeps `a`, and has a float as its result, is an elementwise op on floats and ints."""
+    if site.narrow:
+        return not site.takes_complex
+    return site.scalar or (site.op.elementwise and all([type(primal(v)) in _REALS for v in a]))  # noqa: C419
+
+
+_REALS = frozenset((float, int))
 
 
 def _share(site: Site, k: int) -> tuple[Site | None, list[int]]:

@@ -7,11 +7,12 @@ from functools import partial
 from itertools import combinations, repeat
 from typing import Any
 
+from ...collector import collect_young, collector_paused
 from ...diagnostics import GradcliError
 from ...engine.history import ValueTrace
 from ...engine.values import Variable
 from ...lang import program
-from ..cores import cores
+from ..cores import cores, one_thread
 from ..evaluate import verify_inputs
 from ..evaluation import Options
 from ..programs import parse_program, program_source
@@ -44,10 +45,11 @@ def check_all(
     from concurrent.futures import ProcessPoolExecutor
 
     context = multiprocessing.get_context("fork" if "fork" in multiprocessing.get_all_start_methods() else None)
-    with ProcessPoolExecutor(min(jobs, len(names)), context) as pool:
+    with ProcessPoolExecutor(min(jobs, len(names)), context, initializer=one_thread) as pool:
         yield from pool.map(work, names)
 
 
+@collector_paused()
 def check_file(name: str, expr: str | None, inputs: Mapping[str, Any], options: CheckOptions) -> Check:
     """Checks the program in one file; what is wrong with it is a diagnostic of the answer."""
     try:
@@ -130,6 +132,8 @@ def _check_points(declared: Point, options: CheckOptions, found: Check) -> None:
             for case in point.cases:
                 _check_case(case, options, found, number)
             point.release()
+            del point
+            collect_young()
         except GradcliError as error:
             found.notes.append(f"at point {number} the program fails: {error.diagnostics[0].message}")
 

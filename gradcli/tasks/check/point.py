@@ -99,7 +99,7 @@ class Point:
     def kept(self) -> tuple[Run, Answer]:
         """The run whose trace kept every value."""
         run, trace = self._keeping_run(self.program.options)
-        frame = execute(self.program.keeping, run)
+        frame = self._kept_frame = execute(self.program.keeping, run)
         self._sweeps = trace.sweeps.copy()  # what is asked of this run later on isn't the program's
         return run, self.program.answer(run, frame, self.answer.targets)
 
@@ -177,6 +177,8 @@ class Point:
 
     def release(self) -> None:
         release(self.run, self.frame)
+        if "kept" in vars(self):
+            release(self.kept[0], self._kept_frame)
 
 
 class Case:
