@@ -23,10 +23,9 @@ LARGE = 2**21  # elements: smaller arrays are made without asking whether there 
 
 
 def at_once(run: Run, site: Site, operands: tuple[Any, ...], options: Mapping[str, Any], over: bool) -> Any:
-    """The result of an elementwise op, traced where an operand is; None for operands of other kinds. `over` as in `apply`."""
-    trace, op = run.trace, site.op
-    if op.integers == "bool" or not op.differentiable:
-        return None
+    """The result of an op that passes floats, traced where an operand is; None for operands of other kinds. `over` as in
+    `apply`."""
+    trace = run.trace
     shape: Any = None
     any_float = False
     values, primals, active = [], [], []
@@ -43,13 +42,13 @@ def at_once(run: Run, site: Site, operands: tuple[Any, ...], options: Mapping[st
             active.append(k)
         if type(p) is float:
             any_float = True
-        elif hasattr(p, "strides"):
-            if type(p) is not CPU.xp.ndarray or p.dtype.char != "d":  # NumPy is there already
-                return None
+        elif type(p) is CPU.ndarray:
             if p.shape != shape:
                 if shape is not None or p.size >= LARGE:
                     return None
                 shape = p.shape
+            if p.dtype.char != "d":
+                return None
         elif type(p) is not int or run.settings.dtype != "float64":
             return on_duals(run, site, operands) if type(value) is Dual else None
         values.append(value)
@@ -60,12 +59,20 @@ def at_once(run: Run, site: Site, operands: tuple[Any, ...], options: Mapping[st
         return _on_floats(run, trace, site, values, primals, active, options) if any_float else None
     if not shape or run.backend is not CPU:
         return None
-    out = spare(site, values, primals) if over and not run.trace.room else None
+    if (function := site.on_arrays) is None:
+        function = site.on_arrays = array_function(CPU, site.op)
+    out = None
+    if over and not run.trace.room:
+        first, second = primals
+        if active:
+            out = spare(site, values, primals)
+        elif type(first) is type(second) and first.base is None:
+            out = first
     try:
-        y = array_function(CPU, op)(*primals) if out is None else array_function(CPU, op)(*primals, out=out)
+        y = function(*primals) if out is None else function(*primals, out=out)
     except OpError:  # of a function that another package registered
         return None
-    if type(y) is not CPU.xp.ndarray or y.shape != shape or y.dtype.char != "d":
+    if type(y) is not CPU.ndarray or y.shape != shape or y.dtype.char != "d":
         return None
     return y if not active or trace.segment is None else _recorded(trace, site, values, primals, y, tuple(active), options)
 
@@ -76,7 +83,7 @@ def _on_floats(
     if run.settings.dtype != "float64":
         return None
     try:
-        y = scalar_function(site.op)(*map(float, primals))
+        y = _float_function(site)(*map(float, primals))
     except OpError:
         return None
     if not active or trace.segment is None or type(y) is not float:
@@ -88,8 +95,14 @@ def _on_floats(
     return trace.record(site, inputs, tuple(primals), options, y, y)
 
 
+def _float_function(site: Site) -> Any:
+    if (function := site.on_floats) is None:
+        function = site.on_floats = scalar_function(site.op)
+    return function
+
+
 def on_duals(run: Run, site: Site, operands: tuple[Any, ...]) -> Any:
-    """The result of a differentiable elementwise op on floats of which some have float tangents, all of one level; None for
+    """The result of an op that passes floats on floats of which some have float tangents, all of one level; None for
     operands of other kinds."""
     if run.settings.dtype != "float64" or run.trace.sees_plain:
         return None
@@ -110,7 +123,7 @@ def on_duals(run: Run, site: Site, operands: tuple[Any, ...]) -> Any:
         else:
             return None
     try:
-        y = scalar_function(site.op)(*map(float, primals))
+        y = _float_function(site)(*map(float, primals))
     except OpError:
         return None
     if type(y) is not float or level <= run.paused:
@@ -125,9 +138,7 @@ def part_of_array(run: Run, site: Site, x: Any, index: tuple[Any, ...]) -> Any:
     array = x[0] if type(x) is tuple else x
     if run.level or run.backend is not CPU or (array is x and trace.sees_plain):
         return None
-    if not hasattr(array, "strides") or type(array) is not CPU.xp.ndarray or array.dtype.char != "d":
-        return None
-    if len(index) > array.ndim or not is_plain(index):
+    if type(array) is not CPU.ndarray or array.dtype.char != "d" or len(index) > array.ndim or not is_plain(index):
         return None
     try:
         y = array[index]
@@ -156,7 +167,7 @@ def _recorded(
     site = site.on(active)
     reads = site.reads if site.reads is not None else reads_of(site, len(primals))
     unread = Blank(y.shape, y.dtype)  # of all that no rule reads: they are alike
-    saved = [unread if k not in reads and hasattr(p, "strides") else p for k, p in enumerate(primals)]
+    saved = [unread if k not in reads and type(p) is CPU.ndarray else p for k, p in enumerate(primals)]
     kept = y if "result" in reads else unread
     inputs = [values[k] for k in active]
     if site.narrow:

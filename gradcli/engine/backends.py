@@ -30,6 +30,8 @@ class Backend:
     `chunk` is how many elements of an elementwise computation fit into the cache at a time; 0 to take arrays whole.
     """
 
+    ndarray: Any = None  # the type of its arrays, once the module is loaded: before that there are none
+
     def __init__(self, name: str, module: str, special: str, chunk: int) -> None:
         self.name, self._module, self._special, self.chunk = name, module, special, chunk
         self._functions: dict[Op, Callable[..., Any]] = {}
@@ -37,7 +39,9 @@ class Backend:
     @cached_property
     def xp(self) -> Any:
         """The array module, imported at first use."""
-        return _module(self._module)
+        module = _module(self._module)
+        self.ndarray = module.ndarray
+        return module
 
     @property
     def special(self) -> Any:

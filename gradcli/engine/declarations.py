@@ -325,7 +325,7 @@ def _set_state(run: Run, variable: Variable, new: Any, index: Any, node: program
         if not hasattr(old, "ndim"):
             run.fail("E303", f"`{variable.name}` is {describe(old)}, and has no elements", node.span)
         new = write(run, Site(SETITEM, node.span), old, None, index, new)
-    elif not (type(new) is type(old) is float) and (type(old) in (int, float, bool, complex) or hasattr(old, "dtype")):
+    elif not _are_alike(old, new) and (type(old) in (int, float, bool, complex) or hasattr(old, "dtype")):
         if shape_of(new) != shape_of(old):
             run.fail(
                 "E313", f"`{variable.name}` has shape {show_shape(shape_of(old))}, and the new state {show_shape(shape_of(new))}",
@@ -342,6 +342,12 @@ def _set_state(run: Run, variable: Variable, new: Any, index: Any, node: program
     variable.attach(run)
     if isinstance(run.trace, KeepingTrace):
         run.trace.left(variable.number, traced, node.span, "update")
+
+
+def _are_alike(a: Any, b: Any) -> bool:
+    """Whether two values are of one kind, shape and dtype, as far as can be told at a glance."""
+    kind = type(a)
+    return type(b) is kind and (kind is float or (hasattr(a, "dtype") and a.dtype is b.dtype and a.shape == b.shape))
 
 
 def _plain_state(run: Run, value: Any, node: program.Update) -> Any:

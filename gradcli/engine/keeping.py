@@ -29,7 +29,7 @@ class KeepingTrace(Trace):
     """
 
     __slots__ = (
-        "active", "choices", "conditions", "declined", "executed", "paused", "room", "segments", "states", "watched_constants",
+        "active", "choices", "conditions", "declined", "paused", "room", "segments", "states", "watched_constants",
         "witnessed",
     )  # fmt: skip
     keeps_all = True
@@ -48,7 +48,6 @@ class KeepingTrace(Trace):
         self.choices: list[tuple[Traced, Span]] = []  # what indices, shapes and counts were decided by, and where
         self.conditions: list[tuple[Traced, Span]] = []  # what conditions were decided by, and where
         self.states: dict[int, list[tuple[Traced, Span, str]]] = {}  # by variable, what its states were made of, where, and how
-        self.executed: set[int] = set()  # the statements that were, by identity
 
     def leaf(self, primal: Any, number: int | None = None, origin: Leaf | None = None) -> Traced:
         traced = super().leaf(primal, number, origin)

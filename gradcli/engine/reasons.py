@@ -40,7 +40,7 @@ class Reasons:
         assert isinstance(run.trace, KeepingTrace)
         self.run, self.trace = run, run.trace
         self.ancestry = Ancestry(run.trace)
-        self.unexecuted = Unexecuted(node, run.trace.executed)
+        self.unexecuted = Unexecuted(node, run.executed)
 
     def explain(
         self, target: Any, target_name: str, source: Any, source_name: str, span: Span | None, window: Window

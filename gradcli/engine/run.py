@@ -60,6 +60,7 @@ class Run:
     unconnected  gradients that came out unconnected, by the place that asks and the name of the source
     attached   the variables with attached gradients that still exist, by number
     sizes      named sizes of declared shapes: the size, and where it was first given
+    executed   where everything is kept, the statements that were executed, by identity
     place      the statement being executed, if the settings want it tracked
     level      the innermost level that a transform has opened (`boxes.py`); `trace` is that of the innermost reverse one
     asks       whether a function of the program asks for a gradient of a value, so that tangents need a trace
@@ -78,9 +79,9 @@ class Run:
 
     __slots__ = (
         "_free_memory", "asks", "attached", "backend", "bodies", "changes", "declared", "depth", "derives", "diagnostics",
-        "direction", "direction_level", "draws", "expectations", "group", "imports", "inputs", "level", "once", "outputs",
-        "parts_rows", "paused", "place", "printed", "recordings", "replaced", "rules", "settings", "sizes", "steps", "trace",
-        "unconnected", "used_inputs",
+        "direction", "direction_level", "draws", "executed", "expectations", "group", "imports", "inputs", "level", "once",
+        "outputs", "parts_rows", "paused", "place", "printed", "recordings", "replaced", "rules", "settings", "sizes", "steps",
+        "trace", "unconnected", "used_inputs",
     )  # fmt: skip
 
     def __init__(self, settings: Settings, inputs: Mapping[str, Any], keeps_all: bool = False) -> None:
@@ -109,6 +110,7 @@ class Run:
         self.direction_level = 0
         self.asks = self.derives = self.once = self.rules = False
         self.paused = self.bodies = self.recordings = 0
+        self.executed: set[int] = set()
         self.place: Span | None = None
         self.steps = 0
         self.depth = 0

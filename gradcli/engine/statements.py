@@ -95,7 +95,7 @@ def _tracked(statement: Statement, span: Span) -> Statement:
 
 def _noted(statement: Statement, key: int) -> Statement:
     def noted(frame: list[Any]) -> Completion:
-        frame[0].traces()[-1].executed.add(key)
+        frame[0].executed.add(key)
         return statement(frame)
 
     return noted

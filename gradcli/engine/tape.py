@@ -42,12 +42,14 @@ class Site:
     """
 
     __slots__ = (
-        "_complex", "_derived", "_on", "calls", "narrow", "of", "op", "operands", "pull", "reads", "scalar", "shares", "span",
-        "takes_complex",
+        "_complex", "_derived", "_on", "calls", "narrow", "of", "on_arrays", "on_floats", "op", "operands", "pull", "reads",
+        "scalar", "shares", "span", "takes_complex",
     )  # fmt: skip
 
     def __init__(self, op: Op, span: Span, operands: tuple[int, ...] = (), of: Op | None = None) -> None:
         self.op, self.span, self.operands, self.of = op, span, operands, of
+        self.on_floats: Any = None  # the op as a function on floats, and on arrays, set when it first meets them (at_once.py)
+        self.on_arrays: Any = None
         self.pull: Any = None  # the pullback on floats, set at the first sweep
         self.calls: dict[tuple[bool, ...], Any] = {}  # its functions on floats (scalar_calls.py)
         self.shares: list[Any] | None = None  # how a recorded sweep passes it on floats

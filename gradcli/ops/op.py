@@ -247,6 +247,11 @@ class Op:
         return self.compute is None and not self.engine
 
     @cached_property
+    def passes_floats(self) -> bool:
+        """Whether it goes element by element, and gives floats of floats, to which gradients pass."""
+        return self.elementwise and self.differentiable and self.integers != "bool"
+
+    @cached_property
     def reverse_only(self) -> bool:
         """Whether forward mode has no way through: no rule of its own, though there may be one back."""
         forwards = self.elementwise or self.engine or self.linear or self.multilinear or self.jvp is not None
