@@ -27,8 +27,11 @@ def at_once(run: Run, site: Site, operands: tuple[Any, ...], options: Mapping[st
     `apply`."""
     trace = run.trace
     shape: Any = None
+    dual: Dual | None = None
     any_float = False
-    values, primals, active = [], [], []
+    values: list[Any] = []
+    primals: list[Any] = []
+    active: list[int] = []
     for k, value in enumerate(operands):
         if type(value) is Variable:
             value = value.box
@@ -49,68 +52,54 @@ def at_once(run: Run, site: Site, operands: tuple[Any, ...], options: Mapping[st
                 shape = p.shape
             if p.dtype.char != "d":
                 return None
+        elif type(p) is Dual:
+            dual = p
         elif type(p) is not int or run.settings.dtype != "float64":
-            return on_duals(run, site, operands) if type(value) is Dual else None
+            return None
         values.append(value)
         primals.append(p)
-    if not active and run.trace.sees_plain:
+    if run.trace.sees_plain and (dual is not None or not active):
         return None
     if shape is None:
-        return _on_floats(run, trace, site, values, primals, active, options) if any_float else None
-    if not shape or run.backend is not CPU:
+        if dual is not None:
+            y = _on_duals(run, site, primals) if not active or trace.level > dual.level else None
+        else:
+            y = _on_floats(run, site, primals) if any_float else None
+        if y is None or not active or trace.segment is None:
+            return y
+        return _traced(trace, site, values, primals, y, active, options)
+    if not shape or dual is not None or run.backend is not CPU:
         return None
-    if (function := site.on_arrays) is None:
-        function = site.on_arrays = array_function(CPU, site.op)
-    out = None
-    if over and not run.trace.room:
-        first, second = primals
-        if active:
-            out = spare(site, values, primals)
-        elif type(first) is type(second) and first.base is None:
-            out = first
-    try:
-        y = function(*primals) if out is None else function(*primals, out=out)
-    except OpError:  # of a function that another package registered
-        return None
+    y = _on_arrays(run, site, values, primals, active, over)
     if type(y) is not CPU.ndarray or y.shape != shape or y.dtype.char != "d":
         return None
     return y if not active or trace.segment is None else _recorded(trace, site, values, primals, y, tuple(active), options)
 
 
-def _on_floats(
-    run: Run, trace: Trace, site: Site, values: list[Any], primals: list[Any], active: list[int], options: Mapping[str, Any]
-) -> Any:
+def on_duals(run: Run, site: Site, *operands: Any) -> Any:
+    """What `at_once` gives for numbers of which one has a tangent, or variables that have one; None for other kinds."""
+    return None if run.trace.sees_plain else _on_duals(run, site, [v.box if type(v) is Variable else v for v in operands])
+
+
+def _on_floats(run: Run, site: Site, primals: list[Any]) -> Any:
     if run.settings.dtype != "float64":
         return None
-    try:
-        y = _float_function(site)(*map(float, primals))
-    except OpError:
-        return None
-    if not active or trace.segment is None or type(y) is not float:
-        return y if type(y) is float else None
-    site = site.on(tuple(active))
-    inputs = [values[k] for k in active]
-    if site.narrow:
-        return trace.record(site, inputs, primals[0], primals[1] if len(primals) > 1 else None, y, y)
-    return trace.record(site, inputs, tuple(primals), options, y, y)
-
-
-def _float_function(site: Site) -> Any:
     if (function := site.on_floats) is None:
         function = site.on_floats = scalar_function(site.op)
-    return function
-
-
-def on_duals(run: Run, site: Site, operands: tuple[Any, ...]) -> Any:
-    """The result of an op that passes floats on floats of which some have float tangents, all of one level; None for
-    operands of other kinds."""
-    if run.settings.dtype != "float64" or run.trace.sees_plain:
+    try:
+        y = function(*map(float, primals))
+    except OpError:  # of a function that another package registered
         return None
+    return y if type(y) is float else None
+
+
+def _on_duals(run: Run, site: Site, operands: list[Any]) -> Any:
+    """On floats of which some have float tangents, all of one level."""
     level = 0
-    primals, tangents, active = [], [], []
+    primals: list[Any] = []
+    tangents: list[float] = []
+    active: list[int] = []
     for k, v in enumerate(operands):
-        if type(v) is Variable:
-            v = v.box
         if type(v) is Dual:
             if type(v.primal) is not float or type(v.tangent) is not float or (active and v.level != level):
                 return None
@@ -122,13 +111,37 @@ def on_duals(run: Run, site: Site, operands: tuple[Any, ...]) -> Any:
             primals.append(v)
         else:
             return None
+    y = _on_floats(run, site, primals)
+    if y is None or level <= run.paused:
+        return y
+    return Dual(y, scalar_push(site.op, tuple(active))(y, *primals, *tangents), level)
+
+
+def _traced(
+    trace: Trace, site: Site, values: list[Any], primals: list[Any], y: Any, active: list[int], options: Mapping[str, Any]
+) -> Any:
+    """A number with its record: all of these are kept, and take no room."""
+    site = site.on(tuple(active))
+    inputs = [values[k] for k in active]
+    if site.narrow:
+        return trace.record(site, inputs, primals[0], primals[1] if len(primals) > 1 else None, y, y)
+    return trace.record(site, inputs, tuple(primals), options, y, y)
+
+
+def _on_arrays(run: Run, site: Site, values: list[Any], primals: list[Any], active: list[int], over: bool) -> Any:
+    if (function := site.on_arrays) is None:
+        function = site.on_arrays = array_function(CPU, site.op)
+    out = None
+    if over and not run.trace.room:
+        first, second = primals
+        if active:
+            out = spare(site, values, primals)
+        elif type(first) is type(second) and first.base is None:
+            out = first
     try:
-        y = _float_function(site)(*map(float, primals))
+        return function(*primals) if out is None else function(*primals, out=out)
     except OpError:
         return None
-    if type(y) is not float or level <= run.paused:
-        return y if type(y) is float else None
-    return Dual(y, scalar_push(site.op, tuple(active))(y, *primals, *tangents), level)
 
 
 def part_of_array(run: Run, site: Site, x: Any, index: tuple[Any, ...]) -> Any:

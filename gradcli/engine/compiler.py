@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
 from typing import Any, TypeAlias
 
 from ..lang import program
@@ -66,14 +65,16 @@ class Compiler:
             vars(self).update(outside)
 
 
-@cache
-def parts_of(kind: type) -> tuple[str, ...] | None:
-    """The fields of a node in which there may be others; None for what is no node."""
-    if not issubclass(kind, program.Node | program.Argument | program.FunctionParameter):
-        return None
-    return tuple([name for name in kind.FIELDS if name != "span"])
+class _Parts(dict[type, "tuple[str, ...] | None"]):
+    """The fields of a kind of node in which there may be others; None for what is no node."""
+
+    def __missing__(self, kind: Any) -> tuple[str, ...] | None:
+        is_node = issubclass(kind, program.Node | program.Argument | program.FunctionParameter)
+        self[kind] = tuple([name for name in kind.FIELDS if name != "span"]) if is_node else None
+        return self[kind]
 
 
+PARTS = _Parts()
 _OWN_FRAMES = frozenset((program.Function, program.Program))
 
 
@@ -86,7 +87,7 @@ def own_nodes(nodes: Any) -> Iterator[Any]:
         kind = type(item)
         if kind is tuple:
             pending.extend(item)
-        elif kind not in _OWN_FRAMES and (parts := parts_of(kind)) is not None:
+        elif kind not in _OWN_FRAMES and (parts := PARTS[kind]) is not None:
             yield item
             pending.extend([getattr(item, name) for name in parts])
 
@@ -110,6 +111,6 @@ def own_cells(body: Any, parameters: tuple[program.FunctionParameter, ...] = ())
         elif kind is program.Function:
             found.update([outer.index for outer, _ in node.captures])
             pending.extend([p.default for p in node.parameters])
-        elif (parts := parts_of(kind)) is not None:
+        elif (parts := PARTS[kind]) is not None:
             pending.extend([getattr(node, name) for name in parts])
     return found

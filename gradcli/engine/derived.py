@@ -8,7 +8,7 @@ from typing import Any, TypeGuard
 
 from ..lang import program
 from ..ops.op import Op
-from .compiler import own_nodes, parts_of
+from .compiler import PARTS, own_nodes
 
 _TAPE_REQUESTS = frozenset(("gradient", "jacobian", "batch_jacobian"))
 
@@ -179,7 +179,7 @@ def _everything(nodes: Any) -> Iterator[tuple[Any, bool]]:
         kind = type(item)
         if kind is tuple:
             pending.extend([(part, inner) for part in item])
-        elif (parts := parts_of(kind)) is not None:
+        elif (parts := PARTS[kind]) is not None:
             yield item, inner
             inner = inner or kind is program.Function or kind is program.Program
             pending.extend([(getattr(item, name), inner) for name in parts])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..lang import program
-from .compiler import own_nodes, parts_of
+from .compiler import PARTS, own_nodes
 
 
 class Known(NamedTuple):
@@ -48,7 +48,7 @@ def known_functions(
 def _slots(node: Any) -> list[program.Slot]:
     """The slots that a node itself has, other than by the nodes in it: it binds them."""
     found: list[program.Slot] = []
-    pending = [getattr(node, name) for name in parts_of(type(node)) or ()]
+    pending = [getattr(node, name) for name in PARTS[type(node)] or ()]
     while pending:
         item = pending.pop()
         if type(item) is program.Slot:

@@ -191,7 +191,7 @@ def _factory(parameters: str, body: str) -> Callable[..., Closure]:
 
 def _on_duals(run: Any, site: Site, *operands: Any) -> Any:
     """An operation of which an operand has a tangent."""
-    y = on_duals(run, site, operands)
+    y = on_duals(run, site, *operands)
     return apply(run, site, operands) if y is None else y
 
 
