@@ -6,7 +6,7 @@ There nothing has to be verified or converted, and the rules read plain numbers 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..ops.op import OpError
@@ -22,7 +22,7 @@ from .values import Variable
 LARGE = 2**21  # elements: smaller arrays are made without asking whether there is room
 
 
-def at_once(run: Run, site: Site, operands: tuple[Any, ...], options: Mapping[str, Any], over: bool) -> Any:
+def at_once(run: Run, site: Site, operands: Sequence[Any], options: Mapping[str, Any], over: bool) -> Any:
     """The result of an op that passes floats, traced where an operand is; None for operands of other kinds. `over` as in
     `apply`."""
     trace = run.trace

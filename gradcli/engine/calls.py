@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from ..diagnostics import CallSite, GradcliError, Span, did_you_mean
@@ -213,7 +213,7 @@ def call_op(run: Run, op: Op, arguments: list[Any], keywords: dict[str, Any], sp
     """Calls a builtin that is only known when the program runs: bound to its signature here."""
     op = op.called_with(len(arguments), list(keywords))
     try:
-        slots, options = op.signature.bind(op.name, len(arguments), list(keywords))
+        slots, options = _binding(op, len(arguments), tuple(keywords))
     except BindingError as error:
         run.fail("E308", error.message, span, help=error.help)
 
@@ -226,6 +226,11 @@ def call_op(run: Run, op: Op, arguments: list[Any], keywords: dict[str, Any], sp
     operands = [pick(slot, default) for slot, default in zip(slots, defaults, strict=True)]
     given = {name: pick(slot, None) for name, slot in options.items()}
     return run_op(run, Site(op, span), operands, given)
+
+
+@lru_cache(maxsize=256)
+def _binding(op: Op, n: int, keywords: tuple[str, ...]) -> Any:
+    return op.signature.bind(op.name, n, keywords)
 
 
 def run_op(run: Run, site: Site, operands: list[Any], given: dict[str, Any]) -> Any:

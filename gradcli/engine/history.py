@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from ..diagnostics import CallSite, Span
 from .apply import apply, elementwise, structural
+from .at_once import at_once
 from .backends import CPU, shape_of
 from .boxes import Dual, primal
 from .continuation import continued
@@ -263,6 +264,8 @@ def compute(run: Run, step: Step, operands: list[Any], continues: bool = False) 
     """The result of a step for other operands; a list for several results. `continues`: of real numbers with infinitesimal
     imaginary parts, where they are complex."""
     site, options = step.site, step.options
+    if site.op.passes_floats and (y := at_once(run, site, operands, {}, False)) is not None:
+        return y
     if site.op.name == "part":
         return operands[0][options["index"]] if type(operands[0]) is list else operands[0]
     if type(options) is tuple:  # element reads and writes keep their index as it is

@@ -275,9 +275,9 @@ def _norm(xp: Any, x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
         _verify_some("norm", x.shape, axis)
         return (xp.max if p > 0 else xp.min)(x, axis=axes, keepdims=bool(keepdims))
     if p == 1:
-        return xp.sum(x, axis=axes, keepdims=bool(keepdims))
-    total = xp.sum(x * x if p == 2 else x**p, axis=axes, keepdims=bool(keepdims))
-    if x.size and not bool(xp.all((total > 1e-280) & (total < 1e300))):
+        return x.sum(axis=axes, keepdims=bool(keepdims))
+    total = (x * x if p == 2 else x**p).sum(axis=axes, keepdims=bool(keepdims))
+    if x.size and not bool(((total > 1e-280) & (total < 1e300)).all()):
         scale = xp.max(x, axis=axes, keepdims=True)
         scale = xp.where((scale == 0) | ~xp.isfinite(scale), 1.0, scale)
         total = xp.sum((x / scale) ** p, axis=axes, keepdims=bool(keepdims))
