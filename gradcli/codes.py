@@ -26,7 +26,8 @@ _COMMAND_LINE = {
     ),
     "E002": Code(
         "a file can't be read",
-        "It isn't there, is a folder, may not be read, or has an ending that isn't known.",
+        "It isn't there, may not be read, has an ending that isn't known, or is a folder where one file is asked for; or there\n"
+        "is no .tg file in a folder of programs.",
         "Check the path. `-` is standard input. Inputs come from .json, .csv, .npy and .npz:name.",
         "$ gradcli eval nowhere.tg",
     ),

@@ -146,8 +146,7 @@ def command(
         block_rows=block_rows,
         report=report_file,
     )
-    (name,) = options.programs([file] if file is not None else None, expr)
-    return _run(_job(name, expr, request), request, terminal, limits.parse_timeout(timeout))
+    return _run(_job(options.program(file, expr), expr, request), request, terminal, limits.parse_timeout(timeout))
 
 
 def _verify_together(*refused: tuple[object, str, str]) -> None:

@@ -66,6 +66,7 @@ def command(
       gradcli check -e 'erf(x) * tanh(x)' --set x=0.8
       gradcli check -e 'var k = 0.5 in (0.1, 5.0); y = log(k)**2' --points 5 --order 2
       gradcli check -e 'var x = 2.0; y = x**3; expect y == 8.0' --format junit
+      gradcli check . --jobs 2
     """
     options.verify_apart(files, output_file)
     terminal = Terminal(color, quiet, verbose)

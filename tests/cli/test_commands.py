@@ -56,6 +56,7 @@ def test_examples_of_the_help_run(gradcli: Run, tmp_path: Path, example: str) ->
         assert "error" not in said
         assert "none failed" in said
         return
+    (tmp_path / "a.tg").write_text("var x = 2.0; y = x**2")  # where an example is about a folder
     result = gradcli(*shlex.split(example)[1:])
     assert result.code == 0, result.err
     assert result.out
@@ -213,3 +214,48 @@ def test_a_wrong_value_in_the_settings(gradcli: Run, tmp_path: Path) -> None:
     result = gradcli("ops tanh")
     assert result.code == 2
     assert "did you mean `json`?" in result.err
+
+
+# ---- folders of programs ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with programs, at any depth, and what is none."""
+    for name in ("b.tg", "a.tg", "deep/er/c.tg", "deep/d.tg", ".hidden/e.tg", "notes.txt", "none/notes.txt"):
+        path = tmp_path / "programs" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("var x = 2.0; y = x**2")
+    return tmp_path / "programs"
+
+
+@pytest.mark.parametrize("command", ["eval", "check", "symbolic", "why"])
+@pytest.mark.usefixtures("folder")
+def test_a_folder_stands_for_its_programs(gradcli: Run, command: str) -> None:
+    names = ["programs/a.tg", "programs/b.tg", "programs/deep/d.tg", "programs/deep/er/c.tg"]
+    expected = gradcli(command, *names)
+    assert expected.code == 0
+    assert gradcli(command, "programs").out == expected.out
+    assert gradcli(command, "./programs/").out == expected.out
+    assert gradcli(command, ".").out == expected.out
+    assert gradcli(command, "programs/b.tg", "programs/deep").out == gradcli(command, names[1], *names[2:]).out
+
+
+@pytest.mark.parametrize("command", ["eval", "check", "symbolic", "why"])
+@pytest.mark.usefixtures("folder")
+def test_a_folder_without_programs(gradcli: Run, command: str) -> None:
+    done = gradcli(command, "programs/none")
+    assert done.code == 2
+    assert "error[E002]: there is no program in the folder `programs/none`" in done.err
+    assert "end in `.tg`" in done.err
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_program_of_a_folder_is_not_replaced_either(gradcli: Run) -> None:
+    done = gradcli("check programs -o programs/deep/d.tg")
+    assert (done.code, done.err.splitlines()[0]) == (2, "error[E001]: the answer would replace the program `programs/deep/d.tg`")
+
+
+@pytest.mark.usefixtures("folder")
+def test_batch_runs_one_program(gradcli: Run) -> None:
+    assert "cannot read `programs`" in gradcli("batch programs --rows rows.csv -o out.csv").err
