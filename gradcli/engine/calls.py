@@ -72,7 +72,7 @@ def _compile_code(c: Compiler, node: program.Function) -> Code:
 
     path = function_path(node) if c.places else c.path
     parameters = {p.slot.index for p in node.parameters}
-    functions = known_functions(node.body, node, c.functions)
+    functions = known_functions(c, node.body, node)
     facts = {"declared": set(), "parameters": parameters, "functions": functions, "liveness": Liveness(node.body)}
     with c.within(path=path, in_module=False, in_function=True, **facts):
         body = compile_body(c, node.body)

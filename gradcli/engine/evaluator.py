@@ -50,7 +50,7 @@ def compile_program(
     """Compiles a program; `imports` holds the imported ones compiled already, by identity; see `Compiler` for the rest."""
     c = Compiler(settings, keeps_all, imports, prefix)
     c.places = node.has_modules or places
-    c.functions = known_functions(node.body)
+    c.functions = known_functions(c, node.body)
     c.declared = {s.slot.index for s in declarations(node.body)}
     with collector_paused(), deep_stack():
         block = compile_block(c, node.body)

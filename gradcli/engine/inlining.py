@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..lang import program
-from .compiler import PARTS, own_nodes
+from .compiler import PARTS, Compiler, own_nodes
 
 
 class Known(NamedTuple):
@@ -20,11 +20,12 @@ class Known(NamedTuple):
     home: dict[int, Known] | None = None
 
 
-def known_functions(
-    body: Any, function: program.Function | None = None, outside: dict[int, Known] | None = None
-) -> dict[int, Known]:
+def known_functions(c: Compiler, body: Any, function: program.Function | None = None) -> dict[int, Known]:
     """The slots of a frame that hold one function for good: those that the body of the frame's `function` binds, and those
-    that this captures from the frame `outside`."""
+    that this captures from the frame outside. None are known where no expression is read as one."""
+    if c.slow:
+        return {}
+    outside = c.functions
     bound = {} if function is None else {parameter.slot.index: 1 for parameter in function.parameters}
     captures = () if function is None else function.captures
     functions: dict[int, program.Function | program.Apply] = {}

@@ -24,7 +24,7 @@ def compile_module(c: Compiler, node: program.ModuleLiteral) -> Closure:
     function = node.function
     declared = {d.slot.index for d in declarations(function.body)}
     parameters = {p.slot.index for p in function.parameters}
-    functions = known_functions(function.body, function, c.functions)
+    functions = known_functions(c, function.body, function)
     with c.within(
         declared=declared, parameters=parameters, path=module_path, in_module=True, in_function=True, functions=functions
     ):

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import combinations, repeat
 from typing import Any
 
-from ...collector import collect_young, collector_paused
+from ...collector import collect_young, collector_paused, keep_for_good
 from ...diagnostics import GradcliError
 from ...engine.history import ValueTrace
 from ...engine.values import Variable
@@ -45,8 +45,14 @@ def check_all(
     from concurrent.futures import ProcessPoolExecutor
 
     context = multiprocessing.get_context("fork" if "fork" in multiprocessing.get_all_start_methods() else None)
-    with ProcessPoolExecutor(min(jobs, len(names)), context, initializer=one_thread) as pool:
+    with ProcessPoolExecutor(min(jobs, len(names)), context, initializer=_begin) as pool:
         yield from pool.map(work, names)
+
+
+def _begin() -> None:
+    """What a process does before it checks anything."""
+    one_thread()
+    keep_for_good()
 
 
 @collector_paused()

@@ -176,9 +176,13 @@ class Point:
         return found
 
     def release(self) -> None:
+        """Takes the runs apart, and lets go of all that refers back to this point, so that their values go at once."""
         release(self.run, self.frame)
         if "kept" in vars(self):
             release(self.kept[0], self._kept_frame)
+        for name in ("kept", "neighbours"):
+            vars(self).pop(name, None)
+        self.cases.clear()
 
 
 class Case:
