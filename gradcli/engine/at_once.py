@@ -14,7 +14,7 @@ from .backends import CPU
 from .boxes import Dual
 from .formulas import array_function, scalar_function, scalar_push
 from .overwriting import spare
-from .recording import reads_of, record
+from .recording import reads_of
 from .run import Run
 from .tape import Blank, Site, Trace
 from .values import Variable
@@ -73,7 +73,10 @@ def at_once(run: Run, site: Site, operands: Sequence[Any], options: Mapping[str,
     y = _on_arrays(run, site, values, primals, active, over)
     if type(y) is not CPU.ndarray or y.shape != shape or y.dtype.char != "d":
         return None
-    return y if not active or trace.segment is None else _recorded(trace, site, values, primals, y, tuple(active), options)
+    if not active or trace.segment is None:
+        return y
+    record = _traced if trace.room > 0 else _recorded
+    return record(trace, site, values, primals, y, active, options)
 
 
 def on_duals(run: Run, site: Site, *operands: Any) -> Any:
@@ -120,7 +123,7 @@ def _on_duals(run: Run, site: Site, operands: list[Any]) -> Any:
 def _traced(
     trace: Trace, site: Site, values: list[Any], primals: list[Any], y: Any, active: list[int], options: Mapping[str, Any]
 ) -> Any:
-    """A number with its record: all of these are kept, and take no room."""
+    """The result with its record, which keeps everything: numbers take no room, and of arrays there is enough."""
     site = site.on(tuple(active))
     inputs = [values[k] for k in active]
     if site.narrow:
@@ -161,10 +164,9 @@ def part_of_array(run: Run, site: Site, x: Any, index: tuple[Any, ...]) -> Any:
     y = y.copy() if type(y) is type(array) else y.item()
     if array is x or trace.segment is None:
         return y
-    if trace.keeps_all:
-        return record(trace, site, [x], [array], {"index": index}, y, (0,))
-    kept = Blank(array.shape, array.dtype)
-    return trace.record(site.on((0,)), [x], (kept,), {"index": index}, y if type(y) is float else Blank(y.shape, y.dtype), y)
+    saved = array if trace.room > 0 else Blank(array.shape, array.dtype)
+    kept = y if trace.room > 0 or type(y) is float else Blank(y.shape, y.dtype)
+    return trace.record(site.on((0,)), [x], (saved,), {"index": index}, kept, y)
 
 
 def is_plain(index: tuple[Any, ...]) -> bool:
@@ -173,11 +175,10 @@ def is_plain(index: tuple[Any, ...]) -> bool:
 
 
 def _recorded(
-    trace: Trace, site: Site, values: list[Any], primals: list[Any], y: Any, active: tuple[int, ...], options: Mapping[str, Any]
+    trace: Trace, site: Site, values: list[Any], primals: list[Any], y: Any, active: list[int], options: Mapping[str, Any]
 ) -> Any:
-    if trace.keeps_all:
-        return record(trace, site, values, primals, options, y, active)
-    site = site.on(active)
+    """The same where arrays that no rule reads are not kept."""
+    site = site.on(tuple(active))
     reads = site.reads if site.reads is not None else reads_of(site, len(primals))
     unread = Blank(y.shape, y.dtype)  # of all that no rule reads: they are alike
     saved = [unread if k not in reads and type(p) is CPU.ndarray else p for k, p in enumerate(primals)]

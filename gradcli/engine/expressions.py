@@ -213,7 +213,9 @@ def _binary(c: Compiler, site: Site, left: Operand, right: Operand, over: bool =
     a, b = _closure(left), _closure(right)
     if over:
         return lambda frame: apply(frame[0], site, (a(frame), b(frame)), over=True)
-    return lambda frame: apply_any(frame[0], site, a(frame), b(frame))
+    if site.op.integers == "bool":
+        return lambda frame: compare(frame[0], site, a(frame), b(frame))
+    return lambda frame: apply(frame[0], site, (a(frame), b(frame)))
 
 
 _NUMBER_KINDS = ("float", "int")

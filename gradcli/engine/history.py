@@ -34,6 +34,7 @@ _CUTS = ("detach", "stop_gradient")
 MAX_SWEEPS, SWEEPS_A_PLACE = 40, 2
 PATIENCE = 60  # sweeps in a row of which none was to be noted
 ROUNDING = 2.0**-52
+NUMBER = 1.0 + 1 / 200  # what an operation on one takes: 200 elements count as one operation
 
 
 class EnoughError(Exception):
@@ -72,9 +73,7 @@ class ValueTrace(KeepingTrace):
         return segment
 
     def record(self, site: Site, inputs: list[Traced], a: Any, b: Any, kept: Any, y: Any) -> Any:
-        self.work += 1.0 + getattr(y, "size", 1) / 200
-        if site.op.name in COMPARISONS:
-            kept = y
+        self.work += NUMBER if type(y) is float else 1.0 + getattr(y, "size", 1) / 200
         # As KeepingTrace does, which sees to a room and to pauses that most programs don't need.
         if not self.main.recording or len(self.windows) > 1:
             return super().record(site, inputs, a, b, kept, y)
