@@ -18,6 +18,7 @@ class Compiler:
 
     keeps_all  for the second keeping policy of the trace: nothing may take a short cut around `apply`
     slow       whether scalars can't be Python floats, so that the short cuts would never be taken
+    fuses      whether expressions become one operation each; not where the operations are to be seen
     counts     whether every statement counts against `--max-steps`
     prefix     stands before the names of variables: `other.` in an imported program
     places     whether values are told where they go (`paths.py`), which only programs with modules need
@@ -35,7 +36,12 @@ class Compiler:
     """
 
     def __init__(
-        self, settings: Settings, keeps_all: bool = False, imports: dict[int, Any] | None = None, prefix: str = ""
+        self,
+        settings: Settings,
+        keeps_all: bool = False,
+        imports: dict[int, Any] | None = None,
+        prefix: str = "",
+        fuses: bool = True,
     ) -> None:
         self.imports = {} if imports is None else imports
         self.prefix = prefix
@@ -52,6 +58,7 @@ class Compiler:
         self.settings = settings
         self.keeps_all = keeps_all
         self.slow = keeps_all or settings.dtype != "float64"
+        self.fuses = fuses and not keeps_all
         self.counts = settings.max_steps is not None
 
     @contextmanager

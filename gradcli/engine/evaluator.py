@@ -46,9 +46,10 @@ def compile_program(
     imports: dict[int, Compiled] | None = None,
     prefix: str = "",
     places: bool = False,
+    fuses: bool = True,
 ) -> Compiled:
     """Compiles a program; `imports` holds the imported ones compiled already, by identity; see `Compiler` for the rest."""
-    c = Compiler(settings, keeps_all, imports, prefix)
+    c = Compiler(settings, keeps_all, imports, prefix, fuses)
     c.places = node.has_modules or places
     c.functions = known_functions(c, node.body)
     c.declared = {s.slot.index for s in declarations(node.body)}

@@ -126,20 +126,20 @@ _LONG_CHAIN = 16  # links; longer ones are walked in a loop, so that no chain ne
 def _apply(c: Compiler, node: program.Apply) -> Closure:
     if node.op.engine:
         return calls.compile_engine_call(c, node)
-    if node.op.elementwise and not (c.slow or c.fusing):
+    if node.op.elementwise and c.fuses and not c.fusing:
         found = plan(c, node, lambda part: compile_value(c, part))
         if found is not None:
             c.fusing = True  # its parts needn't be fused by themselves
             cold = _operation(c, node)
             c.fusing = False
-            return fuse(found, cold, apply)
+            return fuse(found, cold, apply, scalars=not c.slow)
     cold = _operation(c, node)
     return sums_on_rows(c, node, cold) if node.op in (SUM, MEAN) and not c.fusing else cold
 
 
 def _call(c: Compiler, node: program.Call) -> Closure:
     cold = calls.compile_call(c, node)
-    if c.slow or c.fusing:
+    if c.slow or c.fusing or not c.fuses:
         return cold
     found = plan(c, node, lambda part: compile_value(c, part))
     if found is not None:

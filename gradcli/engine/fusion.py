@@ -151,12 +151,13 @@ def fuse_list(plans: list[Plan], cold: Closure, single: Callable[[Any, Site, tup
     return _fuse(plans[0], cold, single, write_all, all_of)
 
 
-def fuse(found: Plan, cold: Closure, single: Callable[[Any, Site, tuple[Any, ...]], Any]) -> Closure:
-    """The closure of an expression, `cold` at first, that turns to one function when it is hot.
+def fuse(found: Plan, cold: Closure, single: Callable[[Any, Site, tuple[Any, ...]], Any], scalars: bool = True) -> Closure:
+    """The closure of an expression, `cold` at first, that turns to one function when it is hot; of Python's floats if these are
+    the run's `scalars`.
 
     `single(run, site, operands)` is one operation on any values.
     """
-    return _fuse(found, cold, single, lambda kinds: write(found, kinds), lambda kind: kind(found).evaluate)
+    return _fuse(found, cold, single, lambda kinds: write(found, kinds) if scalars else None, lambda kind: kind(found).evaluate)
 
 
 def _fuse(
@@ -236,7 +237,12 @@ def _fuse(
 def _one_by_one(run: Any, ops: list[Operation], leaves: list[Any], single: Callable[[Any, Site, tuple[Any, ...]], Any]) -> Any:
     results: list[Any] = []
     for op in ops:
-        operands = [value if kind == "number" else (leaves if kind == "leaf" else results)[value] for kind, value in op.operands]
+        operands = [
+            (run.real(value) if type(value) is float else value)
+            if kind == "number"
+            else (leaves if kind == "leaf" else results)[value]
+            for kind, value in op.operands
+        ]
         results.append(single(run, op.site, tuple(operands)))
     return results[-1]
 

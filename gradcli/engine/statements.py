@@ -267,7 +267,7 @@ def _import(c: Compiler, node: program.Import) -> Statement:
     key = id(node.program)
     if key not in c.imports:
         c.imports[key] = compile_program(
-            c.settings, node.program, c.keeps_all, c.imports, f"{c.prefix}{node.slot.name}.", c.places
+            c.settings, node.program, c.keeps_all, c.imports, f"{c.prefix}{node.slot.name}.", c.places, c.fuses
         )
     compiled = c.imports[key]
     c.derives = c.derives or compiled.derives

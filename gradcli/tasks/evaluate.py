@@ -110,7 +110,7 @@ def evaluate(node: program.Program, inputs: Mapping[str, Any], options: Options,
 
 def prepare(node: program.Program, options: Options) -> Compiled:
     """The program compiled for these options, to be run any number of times."""
-    compiled = compile_program(options.settings, node)
+    compiled = compile_program(options.settings, node, fuses=not options.trace)
     compiled.once = differentiates_once(node, options.of)
     return compiled
 

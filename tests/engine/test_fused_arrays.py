@@ -108,7 +108,7 @@ def _assert_close(found: Any, expected: Any, within: float) -> None:
         parts = zip(found.values(), expected.values()) if isinstance(expected, dict) else zip(found, expected)  # noqa: B905
         for a, b in parts:
             _assert_close(a, b, within)
-    elif isinstance(expected, float | complex | np.ndarray):
+    elif isinstance(expected, float | complex | np.floating | np.ndarray):
         assert (np.shape(found), np.asarray(found).dtype) == (np.shape(expected), np.asarray(expected).dtype)
         np.testing.assert_allclose(found, expected, rtol=within, atol=within)
     else:
@@ -139,6 +139,7 @@ def test_programs(source: str, options: dict[str, Any], after: int, small: int) 
 def test_they_are_one_operation() -> None:
     for source in PROGRAMS[:11]:
         assert _assert_same(source), source
+    assert _assert_same(PROGRAMS[0], dtype="float32")
     for source in PROGRAMS[-5:]:
         assert not _assert_same(source) or "z*z" in source, source
 
@@ -174,3 +175,8 @@ def test_arrays_that_grow_do_not_fill_memory() -> None:
     with _one_by_one():
         _assert_close(found, _answers(source), 1e-9)
     assert len(made) >= 200
+
+
+def test_a_trace_shows_the_operations() -> None:
+    with _together(NEVER, NEVER):
+        assert "expression" not in (evaluate(HEAD + PROGRAMS[0] + "; output sum(y)", trace=True).trace or "expression")
