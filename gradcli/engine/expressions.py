@@ -25,7 +25,7 @@ from .hot_loops import by_loops
 from .keeping import KeepingTrace
 from .known_ints import by_ints
 from .lanes import Lanes, narrow
-from .overwriting import MAKES_NEW, WRITES_OVER
+from .overwriting import WRITES_OVER, gives_new
 from .read_derivatives import BranchError
 from .read_loops import TurnsError
 from .readings import obstacle
@@ -191,15 +191,10 @@ def _binary_chain(c: Compiler, node: program.Apply) -> Closure:
     below = spine[-1].operands[0]
     left = _operand(c, below)
     for link in reversed(spine):
-        over = link.op.name in WRITES_OVER and _is_new(below) and not c.keeps_all
+        over = link.op.name in WRITES_OVER and gives_new(below) and not c.keeps_all
         closure = _binary(c, Site(link.op, link.span), left, _operand(c, link.operands[1]), over)
         left, below = Operand("closure", closure), link
     return closure
-
-
-def _is_new(node: program.Expression) -> bool:
-    """Whether what an expression gives, if it is an array, is new and known to nobody else."""
-    return isinstance(node, program.Apply) and node.op.name in MAKES_NEW
 
 
 _apply_over = partial(apply, over=True)

@@ -29,11 +29,12 @@ MISS = object()  # what the function gives where its operands aren't of the kind
 
 class Leaf(NamedTuple):
     """What an expression starts from: a "slot" or "cell" of the frame by index, or a "closure" of the frame; what that reads,
-    if it is told by the text, for others that read the same."""
+    if it is told by the text, for others that read the same; and whether its array is new, and known to nobody else."""
 
     kind: str
     value: Any
     reads: Any = None
+    is_new: bool = False
 
     def of(self, frame: list[Any]) -> Any:
         """Its value, which only a slot or cell has by itself."""

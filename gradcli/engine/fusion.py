@@ -10,8 +10,10 @@ these alone.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from ..lang import program
@@ -21,6 +23,7 @@ from .fused_arrays import FusedArrays
 from .fused_rows import FusedRows
 from .fused_source import MISS, Leaf, Operation, Plan, write
 from .inlining import Known, expression_of, inlined
+from .overwriting import MAKES_NEW, WRITES_OVER, gives_new
 from .read_derivatives import NotPlainError
 from .readings import COMPARISONS, READ, is_operation, is_readable, read_body, read_call
 from .tape import Site
@@ -167,7 +170,7 @@ def _fuse(
     write: Callable[[tuple[str, ...]], Callable[..., Any] | None],
     of: Callable[[Callable[[Plan], Any]], Callable[[Any, list[Any]], Any]],
 ) -> Closure:
-    ops, leaves = found
+    leaves, steps = found.leaves, _steps(found, single)
     variants: dict[tuple[str, ...], Callable[..., Any] | None] = {}
     written: list[Callable[..., Any]] = []
     hot: Callable[..., Any] | None = None
@@ -229,14 +232,14 @@ def _fuse(
         count += run.group is None
         if count >= HOT and run.group is None:
             choose(values)
-        return _one_by_one(run, ops, values, single)
+        return _one_by_one(run, steps, values)
 
     return expression_with_parts if closures else expression
 
 
-def _one_by_one(run: Any, ops: list[Operation], leaves: list[Any], single: Callable[[Any, Site, tuple[Any, ...]], Any]) -> Any:
+def _one_by_one(run: Any, steps: list[tuple[Operation, Callable[..., Any]]], leaves: list[Any]) -> Any:
     results: list[Any] = []
-    for op in ops:
+    for op, single in steps:
         operands = [
             (run.real(value) if type(value) is float else value)
             if kind == "number"
@@ -245,6 +248,18 @@ def _one_by_one(run: Any, ops: list[Operation], leaves: list[Any], single: Calla
         ]
         results.append(single(run, op.site, tuple(operands)))
     return results[-1]
+
+
+def _steps(found: Plan, single: Callable[..., Any]) -> list[tuple[Operation, Callable[..., Any]]]:
+    """The operations, each with what does it: writing over the first operand, where that was computed for it alone."""
+    uses = Counter(ref for op in found.ops for ref in op.operands if ref[0] != "number")
+    steps = []
+    for op in found.ops:
+        kind, value = op.operands[0]
+        is_new = found.leaves[value].is_new if kind == "leaf" else kind == "op" and found.ops[value].site.op.name in MAKES_NEW
+        over = is_new and op.site.op.name in WRITES_OVER and uses[kind, value] == 1
+        steps.append((op, partial(single, over=True) if over else single))
+    return steps
 
 
 def collect(
@@ -283,7 +298,7 @@ def collect(
         reads = _reads(node)
         known = [k for k, leaf in enumerate(found.leaves) if reads is not None and leaf.reads == reads]
         if not known:
-            found.leaves.append(Leaf("closure", compile_value(node), reads))
+            found.leaves.append(Leaf("closure", compile_value(node), reads, gives_new(node)))
         return "leaf", known[0] if known else len(found.leaves) - 1
     if not isinstance(node, program.Call) or arguments is not None or not room:
         raise NotPlainError

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..lang import program
 from .backends import CPU
 from .formulas import rule_reads
 from .tape import Site
 
 WRITES_OVER = frozenset(("add", "sub", "mul", "div"))  # elementwise ops whose first operand's array can be the result's
 MAKES_NEW = WRITES_OVER | {"matmul"}  # ops that never give an array that somebody else may hold
+
+
+def gives_new(node: program.Expression) -> bool:
+    """Whether what an expression gives, if it is an array, is new and known to nobody else."""
+    return isinstance(node, program.Apply) and node.op.name in MAKES_NEW
 
 
 def spare(site: Site, values: list[Any], primals: list[Any]) -> Any:

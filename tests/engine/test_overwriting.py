@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradcli.engine import apply, expressions
+from gradcli.engine import apply, overwriting
 
 from .programs import evaluate
 
@@ -20,13 +20,16 @@ BODIES = [
     "(b*b*b + b)/b - b",
     "m + b + m; m = m + b - m",
     "tanh(a @ w + b)*(a @ w + b)",
+    "relu(a @ w + b)*2.0 - (a @ w)*b",
+    "f(a @ w) + f(a @ w + b)*b",
 ]
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("body", BODIES)
 def test_it_is_the_same(monkeypatch: pytest.MonkeyPatch, body: str, dtype: str) -> None:
-    source = f"""var a: float[2, 3]; var w: float[3, 2]; var b = [0.7, -0.4]
+    source = f"""fn f(z) = (z + 1.0)*z - z
+var a: float[2, 3]; var w: float[3, 2]; var b = [0.7, -0.4]
 m = a @ w
 y = {body}
 output y, m"""
@@ -41,7 +44,8 @@ output y, m"""
             np.testing.assert_array_equal(found, expected)
 
 
-def test_a_sum_after_a_product_has_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("y", ["{} + array(b)", "relu({} + array(b))"])
+def test_a_sum_after_a_product_has_its_memory(y: str, monkeypatch: pytest.MonkeyPatch) -> None:
     spared = []
 
     def spare(*given: object) -> object:
@@ -50,11 +54,12 @@ def test_a_sum_after_a_product_has_its_memory(monkeypatch: pytest.MonkeyPatch) -
 
     expressions_spare = apply.spare
     monkeypatch.setattr(apply, "spare", spare)
-    evaluate("var w: float[3, 2]; b = [1.0, 2.0]; y = array([[1.0, 2.0, 3.0]]) @ w + array(b)\noutput sum(y)", {"w": W})
+    product = y.format("array([[1.0, 2.0, 3.0]]) @ w")
+    evaluate(f"var w: float[3, 2]; b = [1.0, 2.0]; y = {product}\noutput sum(y)", {"w": W})
     assert [found is not None for found in spared] == [True]
 
 
 def test_a_name_keeps_its_array() -> None:
-    assert expressions.MAKES_NEW.isdisjoint({"pos", "pow", "reshape", "getitem"})  # which may give what they were given
+    assert overwriting.MAKES_NEW.isdisjoint({"pos", "pow", "reshape", "getitem"})  # which may give what they were given
     source = "a = ones(3); b = ones(3); y = a + b; z = y + b; u = (a + b)**1 + b\noutput y, z, u"
     assert [list(v) for v in evaluate(source).outputs.values()] == [[2.0] * 3, [3.0] * 3, [3.0] * 3]
