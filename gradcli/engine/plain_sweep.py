@@ -129,7 +129,6 @@ class Sweep(StructuralSweep):
                     self.by_partials(site, a, inputs_of(in0, in1), g, y)
                     or (elements and type(b) is tuple and self._element(site, a, b, inputs_of(in0, in1), g, number))
                     or (type(g) is Lanes and not self.recorded and self._moved(site, a, b, in0, in1, g, y))
-                    or self.plainly(site, a, b, inputs_of(in0, in1), g, y, number)
                 ):
                     self.structural(site, a, b, inputs_of(in0, in1), g, y, number)
         self.risks = self.risks or floats

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any, NoReturn
 
 from ..ops import OPS
+from ..ops.op import Op
 from .apply import apply
 from .backends import CPU, is_complex
 from .boxes import primal
@@ -19,44 +19,12 @@ from .unregistered import UnregisteredError
 ADD, PART, REAL, SETITEM = OPS["add"], OPS["part"], OPS["real"], OPS["setitem"]
 
 
-@cache
-def _plain_kinds() -> frozenset[type]:
-    """Of values that rules on plain arrays take, with nothing boxed in them."""
-    return frozenset((float, Blank, CPU.xp.ndarray))
-
-
 class StructuralSweep(LaneSweep):
     """The part of a sweep that asks structural operations for their rules: see `Sweep`."""
 
     segment: Segment
     bodies: bool
     recorded: bool
-
-    def plainly(self, site: Site, operands: Any, options: Any, numbers: tuple[int, ...], g: Any, y: Any, number: int) -> bool:
-        """What `structural` does, for plain arrays and floats and an operation with a rule for each operand. Returns whether it
-        was one."""
-        op = site.op
-        rules = op.vjp
-        if rules is None or callable(rules) or type(options) is not dict or op.accumulate is not None:
-            return False
-        if op is SETITEM or op.category == "lanes":
-            return False
-        if self.run.backend is not CPU or not _plain_kinds().issuperset(map(type, (g, y, *operands))):
-            return False
-        self.site = site
-        m: Any = array_language(CPU, self.run.settings.dtype)
-        scalar = CPU.xp.float64
-        result, cotangent = scalar(y) if type(y) is float else y, scalar(g) if type(g) is float else g
-        values = [scalar(v) if type(v) is float else v for v in operands]
-        for k, n in zip(reversed(site.operands), reversed(numbers), strict=True):
-            if self.marked is not None and n not in self.marked:
-                continue
-            rule = rules[k]
-            if rule is None:
-                self.fail_without_rule(site, number, f"`{op.name}`")
-            c = rule(m, cotangent, result, *values, **options)
-            self.add(n, self._fit(c, operands[k]), c is not cotangent and not any([c is v for v in values]))  # noqa: C419
-        return True
 
     def structural(
         self,
@@ -69,16 +37,17 @@ class StructuralSweep(LaneSweep):
         number: int,
         segment: Segment | None = None,
     ) -> None:
-        run, op = self.run, site.op
+        op = site.op
         self.site = site
-        inner = primal(y)  # which may be boxed at lower levels, as operands may
-        parts = map(primal, (*(g if type(g) is list else (g,)), *operands))
-        laned = type(inner) is Lanes or op.category == "lanes" or Lanes in map(type, parts)
+        given = (y, *(g if type(g) is list else (g,)), *operands)
+        # Anything else may be boxed at lower levels.
+        plain = all([type(v) is CPU.ndarray or type(v) is float or type(v) is Blank for v in given])  # noqa: C419
+        laned = op.category == "lanes" or (not plain and Lanes in map(type, map(primal, given)))
         if laned:
             self.laned = self.risks = True
             g = self.each(g, y)
-            if op.category == "lanes" and type(inner) is Lanes:
-                g = self.lift(g, inner.group)
+            if op.category == "lanes" and type(primal(y)) is Lanes:
+                g = self.lift(g, primal(y).group)
         if op is PART:
             self._add_part(numbers[0], operands[0], options["index"], g)
             return
@@ -87,60 +56,93 @@ class StructuralSweep(LaneSweep):
             return
         if type(options) is tuple:  # element reads and writes keep their index as it is
             options = {"index": options}
-        plain = segment is None and not laned
-        if plain and op.accumulate is not None:
-            self._accumulate(
-                op.accumulate, array_language(run.backend, run.settings.dtype), numbers[0], g, y, operands[0], options
-            )
-            return
-        if plain:
-            m: Any = array_language(run.backend, run.settings.dtype)
-            array = run.backend.xp.ndarray
-            values = [v if type(v) is array else run.backend.operand(v) for v in operands]
-            result, cotangent = run.backend.operand(y), g if type(g) is list else run.backend.operand(g)
+        if segment is None and not laned:
+            self._by_arrays(site, operands, options, numbers, g, y, number)
         else:
-            m = Language(run, site) if self.recorded else RowLanguage(run, site)
-            values = [Value(v, m) for v in operands]
-            if segment is not None:
-                for k, n in zip(site.operands, numbers, strict=True):
-                    if type(operands[k]) is not Blank:
-                        values[k] = Value((operands[k], n, segment.holder(n)), m)
-            result = Value(y if type(y) is Blank or segment is None else (y, number, segment), m)
-            cotangent = [None if part is None else Value(part, m) for part in g] if type(g) is list else Value(g, m)
+            self._by_language(site, operands, options, numbers, g, y, number, segment, laned)
+
+    def _by_arrays(self, site: Site, operands: Any, options: Any, numbers: tuple[int, ...], g: Any, y: Any, number: int) -> None:
+        """The shares of the operands by rules on plain arrays."""
+        op, run, backend = site.op, self.run, self.run.backend
+        m: Any = array_language(backend, run.settings.dtype)
+        if op.accumulate is not None:
+            self._accumulate(op.accumulate, m, numbers[0], g, y, operands[0], options)
+            return
+        array = backend.xp.ndarray
+        values = [v if type(v) is array else backend.operand(v) for v in operands]
+        result = y if type(y) is array else backend.operand(y)
+        cotangent = g if type(g) is array or type(g) is list else backend.operand(g)
+        given = {id(v) for v in (cotangent, result, *values)}
+        for k, n in self._asked(site, numbers):
+            options, handed_on = self._handed_on(op, k, options, number)
+            c = self._share(site, k, number, m, cotangent, result, values, options)
+            # What a rule gives that isn't one of the arrays it was given, nor a view of one, is new.
+            self.add(n, self._fit(c, operands[k]), handed_on or id(c) not in given)
+
+    def _by_language(
+        self,
+        site: Site,
+        operands: Any,
+        options: Any,
+        numbers: tuple[int, ...],
+        g: Any,
+        y: Any,
+        number: int,
+        segment: Segment | None,
+        laned: bool,
+    ) -> None:
+        """The same by rules on values of the language, which are on the trace, or have rows."""
+        run, op = self.run, site.op
+        m = Language(run, site) if self.recorded else RowLanguage(run, site)
+        values = [Value(v, m) for v in operands]
+        if segment is not None:
+            for k, n in zip(site.operands, numbers, strict=True):
+                if type(operands[k]) is not Blank:
+                    values[k] = Value((operands[k], n, segment.holder(n)), m)
+        result = Value(y if type(y) is Blank or segment is None else (y, number, segment), m)
+        cotangent = [None if part is None else Value(part, m) for part in g] if type(g) is list else Value(g, m)
         if op.accumulate is not None:
             self._accumulate(op.accumulate, m, numbers[0], cotangent, result, values[0], options)
             return
-        owned = number in self.owned
-        given = set(map(id, (cotangent, result, *values)))
-        # The last operand first: a write's buffer is handed on in place only after the value's share was read from it.
-        for k, n in reversed(list(zip(site.operands, numbers, strict=True))):
-            if self.marked is not None and n not in self.marked:
-                continue
-            handed_on = op is SETITEM and k == 0  # the buffer or, where others hold it, a copy
-            if handed_on:  # a record of a sweep says `inplace` of its own write, which is nothing for the way back
-                options = {**options, "inplace": owned and not (laned and self.recorded)}
-            if op.signature.variadic and callable(op.vjp):
-                c = op.vjp(m, cotangent, result, k, *values, **options)
-            else:
-                rule = None if op.vjp is None or callable(op.vjp) else op.vjp[k]
-                if rule is None:
-                    self.fail_without_rule(site, number, f"`{op.name}`")
-                c = rule(m, cotangent, result, *values, **options)
-            if plain:
-                # What a rule gives that isn't one of the arrays it was given, nor a view of one, is new.
-                self.add(n, self._fit(c, operands[k]), handed_on or id(c) not in given)
-                continue
+        for k, n in self._asked(site, numbers):
+            options, handed_on = self._handed_on(op, k, options, number, laned and self.recorded)
+            c = self._share(site, k, number, m, cotangent, result, values, options).v
             like = primal(operands[k])
-            if is_complex(primal(c := c.v)) and not is_complex(like):
+            if is_complex(primal(c)) and not is_complex(like):
                 c = apply(run, site.derived(REAL), (c,))
             if laned:
                 c = apart_from(c) if op is SETITEM and not handed_on else c
-                c = self.settled(c, like)
-                self.add(n, c, fresh=handed_on and not self.recorded)
+                self.add(n, self.settled(c, like), fresh=handed_on and not self.recorded)
                 continue
             if handed_on and n not in self.cotangents:
                 self.owned.add(n)
             self.add(n, c)
+
+    def _asked(self, site: Site, numbers: tuple[int, ...]) -> list[tuple[int, int]]:
+        """The operands that matter, with their numbers. The last one first: a write's buffer is handed on in place only after the
+        value's share was read from it."""
+        asked = zip(site.operands, numbers, strict=True)
+        return [(k, n) for k, n in asked if self.marked is None or n in self.marked][::-1]
+
+    def _handed_on(self, op: Op, k: int, options: Any, number: int, recorded: bool = False) -> tuple[Any, bool]:
+        """The options of the rule for an operand, and whether it hands the cotangent on, or a copy where others hold that, as for
+        the array that is written to. What a record of a sweep over rows says `inplace` of its own write is nothing for the way
+        back."""
+        if op is not SETITEM or k != 0:
+            return options, False
+        return {**options, "inplace": number in self.owned and not recorded}, True
+
+    def _share(
+        self, site: Site, k: int, number: int, m: Any, cotangent: Any, result: Any, values: list[Any], options: Any
+    ) -> Any:
+        """What the rule for an operand gives."""
+        rules = site.op.vjp
+        if site.op.signature.variadic and callable(rules):
+            return rules(m, cotangent, result, k, *values, **options)
+        rule = None if rules is None or callable(rules) else rules[k]
+        if rule is None:
+            self.fail_without_rule(site, number, f"`{site.op.name}`")
+        return rule(m, cotangent, result, *values, **options)
 
     def _accumulate(self, rule: Any, m: Any, n: int, g: Any, y: Any, x: Any, options: Any) -> None:
         """Adds a small cotangent into the operand's buffer, in place: amortised over a loop of reads."""
