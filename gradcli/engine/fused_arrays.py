@@ -15,10 +15,10 @@ from .at_once import LARGE
 from .backends import CPU, broadcast_shapes, count
 from .fused_operation import FusedOperation
 from .fused_source import MISS, Plan
-from .kept_partials import SMALL, small_value
 from .recording import record
 from .row_functions import value_function
 from .run import Run
+from .small_arrays import SMALL, small_value
 from .tape import Trace, WithPartials
 from .values import Variable, show_shape
 

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from ..ops.formula import Formula
-from ..ops.op import Op
-from .backends import CPU, Backend, shape_of, sum_to
-from .compound import differentiate
-from .formulas import forward_formula, per_op
-from .row_functions import pulled, unbuffered
+from .backends import Backend, shape_of, sum_to
+from .row_functions import pulled
+from .small_arrays import SMALL, small_pull
 from .tape import Site
-
-SMALL = 2**12  # elements of an array that takes as long as some calls, however it is done
 
 Shape = tuple[int, ...]
 Share = tuple[Any, bool]  # of a cotangent, and whether nobody else holds it
@@ -46,8 +41,7 @@ def by_partials(backend: Backend, partials: Sequence[Any], shapes: Sequence[Shap
 def by_formula(backend: Backend, site: Site, operands: Sequence[Any], g: Any) -> list[Share]:
     """The shares of the operands that `site` names, where no partials came with the value."""
     if g.size <= SMALL:
-        found = small_pull(site.op, site.operands)(*operands, g)
-        found = [_apart(c, g.shape, (g, *operands)) for c in found]
+        found = small_pull(site.op, site.operands)(g.shape, *operands, g)
     else:
         found = pulled(backend, site.op, site.operands, g.shape, once(g), operands)
     shapes = [shape_of(operands[k]) for k in site.operands]
@@ -55,30 +49,6 @@ def by_formula(backend: Backend, site: Site, operands: Sequence[Any], g: Any) ->
     for ks in _alike(found):
         _deal(found[ks[0]], True, ks, shapes, shares)
     return shares
-
-
-@per_op
-def small_value(op: Op) -> Callable[..., Any]:
-    """The value of an expression, `(shape, *operands) -> array`, for arrays that fit into the cache with all that is computed of
-    them."""
-    n = len(op.signature.operands)
-    function = unbuffered(CPU, [forward_formula(op)], n)
-    return lambda shape, *operands: _apart(function(*operands)[0], shape, operands)
-
-
-@per_op
-def small_pull(op: Op, by: tuple[int, ...]) -> Callable[..., list[Any]]:
-    """The same of the cotangents of the operands `by`; that of the value is the last of the operands."""
-    n = len(op.signature.operands)
-    cotangents = differentiate(forward_formula(op), n, Formula("operand", n))
-    return unbuffered(CPU, [cotangents[k] for k in by], n + 1)
-
-
-def _apart(result: Any, shape: Shape, operands: Sequence[Any]) -> Any:
-    """A result in an array of its own, of this shape."""
-    if shape_of(result) != shape:  # of what broadcasts, or that chose by a number
-        return CPU.xp.broadcast_to(result, shape).copy()
-    return result.copy() if any([result is operand for operand in operands]) else result  # noqa: C419
 
 
 def are_alike(g: Any, operands: Sequence[Any]) -> bool:

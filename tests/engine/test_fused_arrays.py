@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from gradcli.diagnostics import GradcliError
 from gradcli.engine import fused_arrays, kept_partials, native
-from gradcli.engine.kept_partials import small_value
 from gradcli.engine.row_functions import value_function
+from gradcli.engine.small_arrays import small_value
 
 from .programs import evaluate
 
