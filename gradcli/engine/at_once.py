@@ -23,8 +23,8 @@ LARGE = 2**21  # elements: smaller arrays are made without asking whether there 
 
 
 def at_once(run: Run, site: Site, operands: Sequence[Any], options: Mapping[str, Any], over: bool) -> Any:
-    """The result of an op that passes floats, traced where an operand is; None for operands of other kinds. `over` as in
-    `apply`."""
+    """The result of an elementwise op that gives floats of floats, traced where an operand is; None for operands of other kinds.
+    `over` as in `apply`."""
     trace = run.trace
     shape: Any = None
     dual: Dual | None = None

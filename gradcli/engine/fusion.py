@@ -3,9 +3,9 @@
 `s*0.999 + sin(x*i)*0.01` on floats is five operations: five closures, five boxes, five records. When such an expression
 has been evaluated `HOT` times, one function is written for it and for the kinds of its operands at hand (float, int,
 traced float, float with a tangent), which computes all of it at once (`fused_source.py`). What depends on a traced
-operand becomes one compound op (`compound.py`), so that there is one record, and one step of a sweep. Operands of other
-kinds, and results that Python refuses, take the way of the single operations. A trace that keeps everything is filled by
-these alone.
+operand becomes one compound op (`compound.py`), so that there is one record, and one step of a sweep. Arrays and rows are
+left to `fused_arrays.py` and `fused_rows.py`; operands of other kinds, and results that Python refuses, take the way of the
+single operations. A trace that keeps everything is filled by these alone.
 """
 
 from __future__ import annotations
@@ -198,26 +198,30 @@ def _fuse(
                 return y
         return MISS
 
-    def expression(frame: list[Any]) -> Any:
+    def on_others(run: Any, values: list[Any]) -> Any:
+        """The value for arrays or rows; MISS for what isn't that, of which the kinds are looked at once it is hot."""
         nonlocal count
+        if run.group is not None:
+            return on_rows(run, values)
+        y = on_arrays(run, values)
+        if y is MISS:
+            count += 1
+            if count >= HOT:
+                choose(values)
+        return y
+
+    def expression(frame: list[Any]) -> Any:
         if (function := hot) is not None:  # other threads may run the same program
             y = function(frame)
             if y is not MISS:
                 return y
             if len(written) > 1 and (y := by_another(frame, function)) is not MISS:
                 return y
-        run, values = frame[0], [leaf.of(frame) for leaf in leaves]
-        y = on_arrays(run, values) if run.group is None else on_rows(run, values)
-        if y is not MISS:
-            return y
-        count += run.group is None
-        if count >= HOT and run.group is None:
-            choose(values)
-        return cold(frame)
+        y = on_others(frame[0], [leaf.of(frame) for leaf in leaves])
+        return cold(frame) if y is MISS else y
 
     def expression_with_parts(frame: list[Any]) -> Any:
         """The same where closures are among the leaves, which must be called once only."""
-        nonlocal count
         given = [closure(frame) for closure in closures]
         if (function := hot) is not None:
             y = function(frame, *given)
@@ -225,14 +229,8 @@ def _fuse(
                 return y
         rest = iter(given)
         values = [next(rest) if leaf.kind == "closure" else leaf.of(frame) for leaf in leaves]
-        run = frame[0]
-        y = on_arrays(run, values) if run.group is None else on_rows(run, values)
-        if y is not MISS:
-            return y
-        count += run.group is None
-        if count >= HOT and run.group is None:
-            choose(values)
-        return _one_by_one(run, steps, values)
+        y = on_others(frame[0], values)
+        return _one_by_one(frame[0], steps, values) if y is MISS else y
 
     return expression_with_parts if closures else expression
 
