@@ -14,10 +14,10 @@ from typing import Any
 from ..ops import OPS
 from ..ops.formula import Formula
 from ..ops.op import Op
-from .formulas import partial_formula, partial_on_reals, per_op
+from .formulas import forward_formula, partial_formula, partial_on_reals, per_op
 
 EXPRESSION = "expression"  # the name of compound ops that a program's expressions are
-ONE, ZERO = Formula("number", 1.0), Formula("number", 0.0)
+ONE, ZERO, RESULT = Formula("number", 1.0), Formula("number", 0.0), Formula("result")
 DERIVED = "derived"  # the value of an operation in a formula that is a derivative
 
 
@@ -29,7 +29,7 @@ def compound(name: str, formula: Formula, n_operands: int, category: str = "arit
     def partial_by(k: int) -> Callable[..., Formula]:
         def partial(m: Any, y: Any, *operands: Any) -> Formula:
             if not derivatives:
-                derivatives.extend(differentiate(formula, n_operands))
+                derivatives.extend(by_result(formula, n_operands) or differentiate(formula, n_operands))
             return derivatives[k]
 
         return partial
@@ -105,9 +105,35 @@ def derived(formula: Formula) -> Formula:
     return Formula(formula.kind, DERIVED, formula.arguments) if formula.arguments else Formula("mul", DERIVED, (ONE, formula))
 
 
-def differentiate(formula: Formula, n_operands: int, seed: Formula = ONE) -> list[Formula]:
+def by_result(formula: Formula, n_operands: int) -> list[Formula] | None:
+    """The partials of a formula, where its result says all that they need, as those of `relu(x + b)` or `exp(-x)`: no operand
+    has to be kept. None for any other."""
+    partials = differentiate(formula, n_operands, result=RESULT)
+    return partials if frozenset().union(*(p.reads() for p in partials)) == {"result"} else None
+
+
+def cotangents(formula: Formula, n_operands: int) -> tuple[tuple[int | str, ...], list[Formula]]:
+    """The cotangents of a formula's operands, and what they read, operands by index or "result": what they take in this order,
+    and then the result's cotangent."""
+    partials = by_result(formula, n_operands)
+    if partials is None:
+        return tuple(range(n_operands)), differentiate(formula, n_operands, Formula("operand", n_operands))
+    y, g = Formula("operand", 0), Formula("operand", 1)
+    return ("result",), [strict_product(g, substitute(p, {"result": y})) for p in partials]
+
+
+@per_op
+def pull_reads(op: Op) -> tuple[int | str, ...]:
+    """What the cotangents of an op's operands read: see `cotangents`."""
+    return cotangents(forward_formula(op), len(op.signature.operands))[0]
+
+
+def differentiate(
+    formula: Formula, n_operands: int, seed: Formula = ONE, result: Formula | None = None
+) -> list[Formula]:
     """The partials of a formula by its operands, which share what they have in common; or their cotangents, for that of the
-    result. In each product a cotangent of exactly 0 makes 0, as in a sweep."""
+    result. In each product a cotangent of exactly 0 makes 0, as in a sweep. `result` stands for what the formula gives, where
+    a partial reads that."""
     cotangents: dict[int, Formula] = {id(formula): seed}
     found = [ZERO] * n_operands
     for node in reversed(list(formula)):
@@ -117,15 +143,15 @@ def differentiate(formula: Formula, n_operands: int, seed: Formula = ONE) -> lis
         if node.kind == "operand":
             found[node.value] = plus(found[node.value], g)
             continue
-        for argument, share in _shares(node, g):
+        for argument, share in _shares(node, g, node if result is None or node is not formula else result):
             if argument.kind != "number" and not (share.kind == "number" and share.value == 0):
                 old = cotangents.get(id(argument))
                 cotangents[id(argument)] = share if old is None else plus(old, share)
     return found
 
 
-def _shares(node: Formula, g: Formula) -> list[tuple[Formula, Formula]]:
-    """The arguments of a node that a gradient passes to, with their shares of its cotangent."""
+def _shares(node: Formula, g: Formula, result: Formula) -> list[tuple[Formula, Formula]]:
+    """The arguments of a node that a gradient passes to, with their shares of its cotangent; `result` is what the node gives."""
     if node.kind == "where":
         condition, a, b = node.arguments
         return [(a, Formula("where", None, (condition, g, ZERO))), (b, Formula("where", None, (condition, ZERO, g)))]
@@ -133,7 +159,7 @@ def _shares(node: Formula, g: Formula) -> list[tuple[Formula, Formula]]:
         return [(node.arguments[0], g)]
     if not node.arguments or not (op := OPS[node.kind]).differentiable or op.integers == "bool":
         return []
-    places: dict[int | str, Formula] = {"result": node, **dict(enumerate(node.arguments))}
+    places: dict[int | str, Formula] = {"result": result, **dict(enumerate(node.arguments))}
     return [
         (a, strict_product(g, substitute(partial_formula(op, k), places)))
         for k, a in enumerate(node.arguments)

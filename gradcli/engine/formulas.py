@@ -191,11 +191,12 @@ def array_partial(backend: Backend, op: Op, operand: int, strict: bool = True) -
     ones, right where the result is finite."""
     source = FormulaSource(arrays=True, strict=strict)
     partial = partial_formula(op, operand)
-    formula = partial.arguments[0] if _is_mask(partial) else partial
+    formula = partial.arguments[0] if is_mask(partial) else partial
     return source.function(f"y, {_operands(op)}", source.value(formula), _array_by_name(backend))
 
 
-def _is_mask(partial: Formula) -> bool:
+def is_mask(partial: Formula) -> bool:
+    """Whether it is 1 where a condition holds, and 0 elsewhere."""
     return partial.kind == "where" and is_number(partial.arguments[1], 1.0) and is_number(partial.arguments[2], 0.0)
 
 
@@ -203,7 +204,7 @@ def _is_mask(partial: Formula) -> bool:
 def is_bounded(op: Op, operand: int) -> bool:
     """Whether the partial by an operand is finite wherever it is: a number, or 1 or 0."""
     partial = partial_formula(op, operand)
-    return partial.kind == "number" or _is_mask(partial)
+    return partial.kind == "number" or is_mask(partial)
 
 
 @per_op
@@ -222,7 +223,7 @@ def array_pull(backend: Backend, op: Op, operand: int, repairs: bool, summed: bo
             xp.negative(g, out=into) if onto is None else xp.subtract(onto, g, onto)
         )
     function = array_partial(backend, op, operand, repairs)
-    if _is_mask(partial) and not (repairs or summed):
+    if is_mask(partial) and not (repairs or summed):
         return lambda g, y, *operands, into=None, onto=None: added(xp.multiply(g, function(y, *operands), out=into), onto)
 
     def pull(g: Any, y: Any, *operands: Any, out: Any = None) -> Any:

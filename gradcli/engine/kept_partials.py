@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..ops.op import Op
 from .backends import Backend, shape_of, sum_to
+from .compound import pull_reads
 from .row_functions import pulled
 from .small_arrays import SMALL, small_pull
 from .tape import Site
@@ -38,22 +40,30 @@ def by_partials(backend: Backend, partials: Sequence[Any], shapes: Sequence[Shap
     return shares
 
 
-def by_formula(backend: Backend, site: Site, operands: Sequence[Any], g: Any) -> list[Share]:
-    """The shares of the operands that `site` names, where no partials came with the value."""
+def by_formula(
+    backend: Backend, site: Site, read: Sequence[Any], shapes: Sequence[Shape], g: Any, free: bool
+) -> list[Share]:
+    """The shares of the operands that `site` names, of these shapes, where no partials came with the value, by what they `read`
+    (`read_by`). `free`: whether `g` may be written over."""
     if g.size <= SMALL:
-        found = small_pull(site.op, site.operands)(g.shape, *operands, g)
+        found = small_pull(site.op, site.operands)(g.shape, *read, g)
     else:
-        found = pulled(backend, site.op, site.operands, g.shape, once(g), operands)
-    shapes = [shape_of(operands[k]) for k in site.operands]
+        out = g if free and g.flags.c_contiguous else None
+        found = pulled(backend, site.op, site.operands, g.shape, once(g), read, out)
     shares: list[Share] = [(None, False)] * len(found)
     for ks in _alike(found):
         _deal(found[ks[0]], True, ks, shapes, shares)
     return shares
 
 
-def are_alike(g: Any, operands: Sequence[Any]) -> bool:
-    """Whether a formula takes the operands as they are, with a cotangent of floats: all are there, and of its type."""
-    return all([type(v) is float or (hasattr(v, "strides") and v.dtype == g.dtype) for v in operands])  # noqa: C419
+def read_by(op: Op, operands: Sequence[Any], y: Any) -> list[Any]:
+    """What the shares of an expression's operands read, of these and the result."""
+    return [y if k == "result" else operands[k] for k in pull_reads(op)]  # type: ignore[call-overload] # else an index
+
+
+def are_alike(g: Any, read: Sequence[Any]) -> bool:
+    """Whether a formula takes what it reads as it is, with a cotangent of floats: all is there, and of its type."""
+    return all([type(v) is float or (hasattr(v, "strides") and v.dtype == g.dtype) for v in read])  # noqa: C419
 
 
 def once(g: Any) -> Any:

@@ -13,7 +13,7 @@ from .backends import is_complex, shape_of, sum_to
 from .boxes import primal
 from .compound import EXPRESSION
 from .formulas import array_pull, is_bounded
-from .kept_partials import is_one, once
+from .kept_partials import is_one, once, read_by
 from .lanes import Group, Lanes, at, common, deepest, lifted, spread, with_rows, zeros
 from .row_functions import pulled
 from .rules import Value
@@ -59,9 +59,9 @@ class LaneSweep(SeededSweep):
             return None
         result, *arrays = [with_rows(v, group) for v in (y, *operands)]
         together = site.op.name == EXPRESSION and not self.repairs and (marked is None or marked.issuperset(numbers))
-        if together and all(map(_is_plain, (cotangent, *arrays))):
+        if together and all(map(_is_plain, (cotangent, *(read := read_by(site.op, arrays, result))))):
             self.risks = True
-            shares = pulled(backend, site.op, site.operands, cotangent.shape, once(cotangent), arrays)
+            shares = pulled(backend, site.op, site.operands, cotangent.shape, once(cotangent), read)
             for k, n, share in zip(site.operands, numbers, shares, strict=True):
                 c = sum_to(share, (*shape_of(operands[k]), group.size))
                 alone = c is not share or sum(other is share for other in shares) == 1

@@ -18,6 +18,7 @@ from .backends import CPU, address_of
 
 _TIMES: ContextVar[float] = ContextVar("times", default=1.0)
 _READ: ContextVar[list[bool] | None] = ContextVar("read", default=None)
+FLOATS = frozenset("df")  # what kernels compute with, by NumPy's letters
 AFTER = 2**24  # operations on elements; NumPy takes about as long for them as it takes to make the code
 
 
@@ -59,7 +60,7 @@ class Kernels:
     """The native code of formulas: made once they have computed enough, a kernel for each kind of operands."""
 
     def __init__(self, formulas: Sequence[Formula], make: Callable[..., Kernel]) -> None:
-        """`make(by_row, *variant)` makes a kernel: see `mapped` and `summed`."""
+        """`make(by_row, char, *variant)` makes a kernel: see `mapped` and `summed`."""
         self._formulas, self._make = formulas, make
         nodes = {id(node) for formula in formulas for node in formula}
         self._left = AFTER // len(nodes)  # elements that NumPy computes before
@@ -86,11 +87,12 @@ class Kernels:
         kernels take it."""
         # Numbers have no address of their own.
         arrays = [v if type(v) is CPU.xp.ndarray else CPU.xp.array(v) for v in operands]
-        found = [strided(v, n) if v.dtype.char == "d" else None for v in arrays]
-        if None in found:
+        char = arrays[0].dtype.char
+        found = [strided(v, n) if v.dtype.char == char else None for v in arrays]
+        if char not in FLOATS or None in found:
             return False
         by_row = tuple([v.shape[-1:] == (n,) for v in arrays])
-        key = by_row, *variant
+        key = by_row, char, *variant
         if key not in self._made:
             self._made[key] = self._make(*key)
         self._made[key](n, m, [*[strided(v, n) for v in results], *found, *more])  # type: ignore[list-item]
@@ -101,6 +103,6 @@ def strided(values: Any, n: int) -> Strided | None:
     """How an array of `n` rows at most lies in memory; None where that isn't how kernels read or write one."""
     shape, strides = values.shape, values.strides
     rows = shape[-1] if shape else 1
-    if values.dtype.char not in "d?" or len(shape) > 2 or rows not in (1, n) or (rows > 1 and strides[-1] != values.itemsize):
+    if values.dtype.char not in "df?" or len(shape) > 2 or rows not in (1, n) or (rows > 1 and strides[-1] != values.itemsize):
         return None
     return Strided(address_of(values), strides[0] if len(shape) == 2 and shape[0] > 1 else 0)

@@ -1,6 +1,6 @@
 """Writes kernels, functions in native code, of formulas on rows: as text in LLVM's language, which llvmlite compiles.
 
-Rows are taken by eights, as numbers in one wide register, and the rest one by one; each element of a row is a step of a loop
+Rows are taken together as numbers in one wide register, and the rest one by one; each element of a row is a step of a loop
 around them or inside. The text is made of formulas alone: nothing of a user's program is in it.
 """
 
@@ -16,9 +16,10 @@ from typing import Any
 from ..ops.formula import Formula
 from .native import Kernel, Strided
 
-LANES = 8  # float64 numbers in the widest registers; narrower ones take them in several steps
+WIDEST = 64  # bytes in the widest registers; narrower ones take as much in several steps
 TOGETHER = 64  # rows that go through a loop over their elements side by side
 
+_FLOATS = {"d": ("double", "f64", 8), "f": ("float", "f32", 4)}  # NumPy's letter, LLVM's names, bytes
 _ARITHMETIC = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 COMPARISONS = {"lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge", "eq": "oeq", "ne": "une"}
 _FUNCTIONS = {"abs": "fabs", "sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc"}
@@ -39,14 +40,16 @@ def _kind_of(node: Formula) -> str:
     arguments = [a.kind in COMPARISONS for a in node.arguments]
     if node.kind == "where":
         return "float" if arguments == [True, False, False] else ""
+    if node.kind == "mul" and arguments.count(True) == 1:  # by 1 where something holds, and 0 elsewhere
+        return "float"
     return "" if any(arguments) else "bool" if node.kind in COMPARISONS else "float"
 
 
-def mapped(formulas: Sequence[Formula], by_row: tuple[bool, ...]) -> Kernel:
+def mapped(formulas: Sequence[Formula], by_row: tuple[bool, ...], char: str = "d") -> Kernel:
     """The kernel `(n, m, arrays)` of all the formulas' values, for `m` elements of each of `n` rows: the arrays are those of the
     results, bools where a formula compares, and then the operands. `by_row` says of each operand whether rows have numbers of
-    their own; the rows' lie side by side."""
-    code = _Code(len(formulas) + len(by_row))
+    their own; the rows' lie side by side. The numbers are of the type that NumPy calls `char`."""
+    code = _Code(len(formulas) + len(by_row), char)
     results, operands = code.arrays[: len(formulas)], code.arrays[len(formulas) :]
 
     def element(i: str) -> None:
@@ -78,12 +81,12 @@ def summed(
 
     def some(begin: str, stop: str, width: int) -> None:
         """Rows that stay in the cache while the loop goes over their elements."""
-        kind = _type(width)
+        kind = code.type(width)
         end = code.new(f"add i64 {begin}, {TOGETHER}")
         end = code.new(f"select i1 {code.new(f'icmp slt i64 {end}, {stop}')}, i64 {end}, i64 {stop}")
 
         def clear(address: str) -> None:
-            code.loop(begin, end, width, lambda r: code.store(_splat(0.0, width), address, r, width))
+            code.loop(begin, end, width, lambda r: code.store(code.splat(0.0, width), address, r, width))
 
         def element(i: str) -> None:
             to = [(term, code.at(place, i), begins) for term, place, begins in terms]
@@ -155,23 +158,16 @@ def _each_row(
     code.loop(start, stop, width, turn)
 
 
-def _type(width: int, of: str = "double") -> str:
+def _type(width: int, of: str) -> str:
     return of if width == 1 else f"<{width} x {of}>"
-
-
-def _number(value: float) -> str:
-    return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
-
-
-def _splat(value: float, width: int) -> str:
-    text = _number(value)
-    return text if width == 1 else "<" + ", ".join([f"double {text}"] * width) + ">"
 
 
 class _Code:
     """The text of a kernel, in LLVM's language, line by line."""
 
-    def __init__(self, n_arrays: int) -> None:
+    def __init__(self, n_arrays: int, char: str = "d") -> None:
+        self._float, self._suffix, self._size = _FLOATS[char]
+        self._lanes = WIDEST // self._size
         self._lines: list[str] = []
         self._names = 0
         self._block = "entry"
@@ -180,7 +176,7 @@ class _Code:
         for k in range(n_arrays):
             where, step = [self.new(f"getelementptr i64, ptr %table, i64 {2 * k + part}") for part in (0, 1)]
             self.arrays.append((self.new(f"load i64, ptr {where}"), self.new(f"load i64, ptr {step}")))
-        self._whole = self.new(f"and i64 %n, {-LANES}")
+        self._whole = self.new(f"and i64 %n, {-self._lanes}")
 
     def new(self, expression: str) -> str:
         self._names += 1
@@ -189,7 +185,18 @@ class _Code:
 
     def stretches(self) -> tuple[tuple[int, str, str], tuple[int, str, str]]:
         """The rows that are taken together, and those that are left: how many at a time, from where, to where."""
-        return (LANES, "0", self._whole), (1, self._whole, "%n")
+        return (self._lanes, "0", self._whole), (1, self._whole, "%n")
+
+    def type(self, width: int) -> str:
+        """So many floats."""
+        return _type(width, self._float)
+
+    def splat(self, value: float, width: int) -> str:
+        """One number, so many times."""
+        # LLVM writes floats of 32 bits as those of 64 that are the same.
+        rounded = value if self._size == 8 else ctypes.c_float(value).value
+        text = f"0x{struct.unpack('<Q', struct.pack('<d', rounded))[0]:016X}"
+        return text if width == 1 else "<" + ", ".join([f"{self._float} {text}"] * width) + ">"
 
     def at(self, array: tuple[str, str], i: str) -> str:
         """The address of element `i`."""
@@ -197,15 +204,16 @@ class _Code:
 
     def load(self, address: str, r: str, width: int, by_row: bool) -> str:
         if by_row:
-            return self.new(f"load {_type(width)}, ptr {self._pointer(address, r, 8)}, align 8")
-        value = self.new(f"load double, ptr {self._pointer(address, '0', 8)}, align 8")
+            return self.new(f"load {self.type(width)}, ptr {self._pointer(address, r, self._size)}, align {self._size}")
+        value = self.new(f"load {self._float}, ptr {self._pointer(address, '0', self._size)}, align {self._size}")
         if width == 1:
             return value
-        one = self.new(f"insertelement {_type(width)} poison, double {value}, i64 0")
-        return self.new(f"shufflevector {_type(width)} {one}, {_type(width)} poison, {_type(width, 'i32')} zeroinitializer")
+        one = self.new(f"insertelement {self.type(width)} poison, {self._float} {value}, i64 0")
+        places = f"{_type(width, 'i32')} zeroinitializer"
+        return self.new(f"shufflevector {self.type(width)} {one}, {self.type(width)} poison, {places}")
 
     def store(self, value: str, address: str, r: str, width: int, is_bool: bool = False) -> None:
-        kind, size = ("i8", 1) if is_bool else ("double", 8)
+        kind, size = ("i8", 1) if is_bool else (self._float, self._size)
         if is_bool:
             value = self.new(f"zext {_type(width, 'i1')} {value} to {_type(width, 'i8')}")
         pointer = self._pointer(address, r, size)
@@ -215,22 +223,23 @@ class _Code:
         """Several numbers as one value of that width."""
         if len(values) == 1:
             return values[0]
-        kind, joined = _type(len(values)), "poison"
+        kind, joined = self.type(len(values)), "poison"
         for k, value in enumerate(values):
-            joined = self.new(f"insertelement {kind} {joined}, double {value}, i64 {k}")
+            joined = self.new(f"insertelement {kind} {joined}, {self._float} {value}, i64 {k}")
         return joined
 
     def parts(self, value: str, width: int) -> list[str]:
         """The opposite."""
-        return [value] if width == 1 else [self.new(f"extractelement {_type(width)} {value}, i64 {k}") for k in range(width)]
+        kind = self.type(width)
+        return [value] if width == 1 else [self.new(f"extractelement {kind} {value}, i64 {k}") for k in range(width)]
 
     def _pointer(self, address: str, r: str, size: int) -> str:
         offset = self.new(f"mul i64 {r}, {size}")
         return self.new(f"inttoptr i64 {self.new(f'add i64 {address}, {offset}')} to ptr")
 
     def call(self, name: str, width: int, argument: str) -> str:
-        kind = _type(width)
-        function = f"@llvm.{name}.{'f64' if width == 1 else f'v{width}f64'}"
+        kind = self.type(width)
+        function = f"@llvm.{name}.{'' if width == 1 else f'v{width}'}{self._suffix}"
         self._declared.add(f"declare {kind} {function}({kind})")
         return self.new(f"call {kind} {function}({kind} {argument})")
 
@@ -273,13 +282,18 @@ class _Reading:
                 self._known[id(node)] = self._node(node)
         return self._known[id(formula)]
 
+    def _factor(self, node: Formula) -> str:
+        value, code = self._known[id(node)], self._code
+        bits = _type(self._width, "i1")
+        return code.new(f"uitofp {bits} {value} to {code.type(self._width)}") if node.kind in COMPARISONS else value
+
     def _node(self, node: Formula) -> str:
         if node.kind == "operand":
             return self._operands[int(node.value)]
         if node.kind == "number":
-            return _splat(float(node.value), self._width)
-        code, kind = self._code, _type(self._width)
-        a, *rest = (self._known[id(argument)] for argument in node.arguments)
+            return self._code.splat(float(node.value), self._width)
+        code, kind = self._code, self._code.type(self._width)
+        a, *rest = (self._factor(argument) if node.kind == "mul" else self._known[id(argument)] for argument in node.arguments)
         if node.kind == "where":
             return code.new(f"select {_type(self._width, 'i1')} {a}, {kind} {rest[0]}, {kind} {rest[1]}")
         if node.kind == "neg":

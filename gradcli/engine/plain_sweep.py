@@ -12,7 +12,7 @@ from ..ops import OPS
 from .backends import CPU, Backend, is_complex, shape_of, sum_to
 from .compound import EXPRESSION
 from .formulas import array_pull, is_bounded, scalar_pull
-from .kept_partials import are_alike, by_formula, by_partials
+from .kept_partials import are_alike, by_formula, by_partials, read_by
 from .lanes import Lanes
 from .run import Run
 from .scalar_calls import call_on_scalars
@@ -206,12 +206,17 @@ class Sweep(StructuralSweep):
             partials = [y.partials[k] for k in asked]
             taken = [(numbers[k], operands[site.operands[k]]) for k in asked]
             shares = by_partials(self.run.backend, partials, [shape_of(v) for _, v in taken], g, number in self.owned)
-        elif (marked is None or marked.issuperset(numbers)) and g.dtype.kind == "f" and are_alike(g, operands):
+        elif (
+            (marked is None or marked.issuperset(numbers))
+            and g.dtype.kind == "f"
+            and are_alike(g, read := read_by(site.op, operands, y))
+        ):
             taken = [(n, operands[k]) for n, k in zip(numbers, site.operands, strict=True)]
-            shares = by_formula(self.run.backend, site, operands, g)
+            shapes = [shape_of(v) for _, v in taken]
+            shares = by_formula(self.run.backend, site, read, shapes, g, number in self.owned)
         else:
             return False
-        self.risks = True
+        self.risks = self.risks or not all([is_bounded(site.op, k) for k in site.operands])  # noqa: C419
         for (n, operand), (c, fresh) in zip(taken, shares, strict=True):
             self.add(n, self._fit(c, operand), fresh)
         return True

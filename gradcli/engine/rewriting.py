@@ -14,7 +14,8 @@ from ..ops.formula import Formula
 from .backends import CPU
 from .compound import substitute
 from .formula_source import STRICT, simplified
-from .formulas import array_function, forward_formula
+from .formulas import array_function, forward_formula, is_mask
+from .row_source import gives_bools
 
 
 class Rewriting:
@@ -89,6 +90,10 @@ class Rewriting:
         if len(arguments) != 2:
             return None
         a, b = arguments
+        if kind == "mul" and is_mask(a):
+            a, b = b, a
+        if kind == "mul" and is_mask(b) and a.kind != "number" and not gives_bools(a):
+            return self._node("mul", None, (a, b.arguments[0]))  # by bools
         if kind == "pow" and b.kind == "number":
             return self._power(a, b.value)
         if kind == "div":

@@ -15,10 +15,10 @@ from typing import Any, TypeAlias
 from ..ops.formula import Formula
 from ..ops.op import Op
 from .backends import CPU, LINE, Backend, shape_of
-from .compound import differentiate
+from .compound import cotangents, differentiate
 from .formula_source import FormulaSource
 from .formulas import array_by_name, forward_formula, per_op
-from .native import Kernel, Kernels
+from .native import FLOATS, Kernel, Kernels
 from .rewriting import Rewriting
 from .row_source import RowSource, gives_bools
 
@@ -58,16 +58,15 @@ def value_function(backend: Backend, key: Key, whole: tuple[bool, ...], by: tupl
 
 
 @per_op
-def pull_function(backend: Backend, key: Key, whole: tuple[bool, ...], by: tuple[int, ...]) -> RowFunction:
-    """The cotangents of the operands `by`; that of the value is the last of the operands."""
-    n = len(whole) - 1
-    cotangents = differentiate(formula_of(key), n, Formula("operand", n))
-    return _function(backend, [cotangents[k] for k in by], whole)
+def pull_function(backend: Backend, key: Key, n_operands: int, whole: tuple[bool, ...], by: tuple[int, ...]) -> RowFunction:
+    """The cotangents of the operands `by` of a formula; they take what they read, and then that of the value."""
+    _, found = cotangents(formula_of(key), n_operands)
+    return _function(backend, [found[k] for k in by], whole)
 
 
 def _function(backend: Backend, formulas: list[Formula], whole: tuple[bool, ...]) -> RowFunction:
     """The formulas as one function; those that say the same have one result. One that reads no whole array is none: it is a
-    number, or broadcasts."""
+    number, or broadcasts. `out` may be an array for the result of the only one, as an operand that nobody needs any more."""
     asked = Rewriting().all(formulas)
     formulas = list({id(f): f for f in asked}.values())
     places = [[id(f) for f in formulas].index(id(f)) for f in asked]
@@ -76,9 +75,9 @@ def _function(backend: Backend, formulas: list[Formula], whole: tuple[bool, ...]
     of_pieces = _in_pieces(backend, [formulas[k] for k in large], whole)
     of_wholes = unbuffered(backend, [formulas[k] for k in small], len(whole))
 
-    def function(shape: tuple[int, ...], *operands: Any) -> list[Any]:
+    def function(shape: tuple[int, ...], *operands: Any, out: Any = None) -> list[Any]:
         results: list[Any] = [None] * len(formulas)
-        for which, part in ((large, of_pieces(shape, operands)), (small, of_wholes(*operands) if small else [])):
+        for which, part in ((large, of_pieces(shape, operands, out)), (small, of_wholes(*operands) if small else [])):
             for k, value in zip(which, part, strict=True):
                 results[k] = value
         return [results[k] for k in places]
@@ -96,13 +95,13 @@ def unbuffered(backend: Backend, formulas: list[Formula], n: int) -> Callable[..
 
 def _in_pieces(
     backend: Backend, formulas: list[Formula], whole: tuple[bool, ...]
-) -> Callable[[tuple[int, ...], Sequence[Any]], list[Any]]:
+) -> Callable[[tuple[int, ...], Sequence[Any], Any], list[Any]]:
     if not formulas:
-        return lambda shape, operands: []
+        return lambda shape, operands, out: []
     xp = backend.xp
     if backend is not CPU:  # where kernels are few and large
         at_once = unbuffered(backend, formulas, len(whole))
-        return lambda shape, operands: at_once(*operands)
+        return lambda shape, operands, out: at_once(*operands)
     source = RowSource(backend, whole)
     step = source.function(formulas)
     buffers, bools = source.buffers, [gives_bools(formula) for formula in formulas]
@@ -111,11 +110,11 @@ def _in_pieces(
     # Not too short: a call takes as long as some hundred elements.
     piece = min(backend.chunk, max(PIECE, CACHED // (len(formulas) + source.buffers + len(wholes))))
 
-    def function(shape: tuple[int, ...], operands: Sequence[Any]) -> list[Any]:
+    def function(shape: tuple[int, ...], operands: Sequence[Any], out: Any) -> list[Any]:
         dtype = operands[wholes[0]].dtype
-        results = [xp.empty(shape, bool) if is_bool else backend.empty(shape, dtype) for is_bool in bools]
+        results = [out] if out is not None and bools == [False] else [xp.empty(shape, bool) if is_bool else backend.empty(shape, dtype) for is_bool in bools]
         size, n = math.prod(shape), shape[-1]
-        is_hot = dtype.char == "d" and kernels.are_hot(size)
+        is_hot = dtype.char in FLOATS and kernels.are_hot(size)
         if not is_hot and size <= 2 * piece:
             step(*results, *buffers_of(backend, buffers, shape, dtype), *operands)
             return results
@@ -138,10 +137,10 @@ def _in_pieces(
     return function
 
 
-def _mapped(formulas: list[Formula], by_row: tuple[bool, ...]) -> Kernel:
+def _mapped(formulas: list[Formula], by_row: tuple[bool, ...], char: str) -> Kernel:
     from .native_source import mapped
 
-    return mapped(formulas, by_row)
+    return mapped(formulas, by_row, char)
 
 
 def _walk(
@@ -179,10 +178,13 @@ def _key_of_op(op: Op) -> Key:
     return key_of(forward_formula(op))
 
 
-def pulled(backend: Backend, op: Op, by: tuple[int, ...], shape: tuple[int, ...], g: Any, operands: Sequence[Any]) -> list[Any]:
+def pulled(
+    backend: Backend, op: Op, by: tuple[int, ...], shape: tuple[int, ...], g: Any, read: Sequence[Any], out: Any = None
+) -> list[Any]:
     """The cotangents of the operands `by` of an op, in the shape of its value's, `g`: an array of `shape`, or a number for one
-    that is the same everywhere. Several may be one array."""
-    given = [*operands, g]
+    that is the same everywhere. Several may be one array; `out` is one that they may be written to. `read` is what they need
+    (`pull_reads`)."""
+    given = [*read, g]
     wholes = tuple([shape_of(v) == shape for v in given])
-    found = pull_function(backend, _key_of_op(op), wholes, by)(shape, *given)
+    found = pull_function(backend, _key_of_op(op), len(op.signature.operands), wholes, by)(shape, *given, out=out)
     return [v if shape_of(v) == shape else backend.xp.broadcast_to(v, shape).copy() for v in found]

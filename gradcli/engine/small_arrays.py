@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..ops.formula import Formula
 from ..ops.op import Op
 from .backends import CPU, shape_of
-from .compound import differentiate
+from .compound import cotangents
 from .formulas import forward_formula, per_op
 from .row_functions import unbuffered
 
@@ -24,10 +23,9 @@ def small_value(op: Op) -> Callable[..., Any]:
 
 @per_op
 def small_pull(op: Op, by: tuple[int, ...]) -> Callable[..., list[Any]]:
-    """The cotangents of its operands `by`, `(shape, *operands, cotangent) -> arrays`, each of the value's shape."""
-    n = len(op.signature.operands)
-    cotangents = differentiate(forward_formula(op), n, Formula("operand", n))
-    function = unbuffered(CPU, [cotangents[k] for k in by], n + 1)
+    """The cotangents of its operands `by`, `(shape, *what they read, cotangent) -> arrays`, each of the value's shape."""
+    reads, found = cotangents(forward_formula(op), len(op.signature.operands))
+    function = unbuffered(CPU, [found[k] for k in by], len(reads) + 1)
     return lambda shape, *given: [_apart(c, shape, given) for c in function(*given)]
 
 

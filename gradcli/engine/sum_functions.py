@@ -39,10 +39,10 @@ def sum_function(
         return None
     terms = _terms(backend, formulas, whole)
 
-    def make(*how: Any) -> Kernel:
+    def make(by_row: tuple[bool, ...], _: str, *how: Any) -> Kernel:  # rows are of float64
         from .native_source import summed
 
-        return summed(formulas[0], formulas[1:], *how)
+        return summed(formulas[0], formulas[1:], by_row, *how)
 
     kernels = Kernels(formulas, make)
 

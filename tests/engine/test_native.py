@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from gradcli.engine import native, native_source
 from gradcli.engine.backends import CPU, ieee
+from gradcli.engine.compound import cotangents
 from gradcli.engine.row_functions import Key, key_of, pull_function, value_function
 from gradcli.engine.sum_functions import sum_function
 from gradcli.ops.formula import Formula
@@ -80,25 +81,31 @@ def _rows(seed: int, shape: tuple[int, ...]) -> Any:
     return np.where(generator.random(shape) < 0.3, generator.choice(HARD, shape), generator.normal(size=shape))
 
 
-@settings(max_examples=60, deadline=None)
-@given(formula=FORMULAS, n=st.integers(1, 37), m=st.integers(1, 4), apart=st.booleans())
-def test_random_formulas(formula: Formula, n: int, m: int, apart: bool) -> None:
-    a, b, c = _rows(0, (m + 2, n)), _rows(1, (n,)), _rows(2, (m, 1))
+@settings(max_examples=100, deadline=None)
+@given(
+    formula=FORMULAS, n=st.integers(1, 37), m=st.integers(1, 4), apart=st.booleans(), dtype=st.sampled_from(["float64", "float32"])
+)
+def test_random_formulas(formula: Formula, n: int, m: int, apart: bool, dtype: str) -> None:
+    with np.errstate(all="ignore"):
+        a, b, c = (_rows(k, shape).astype(dtype) for k, shape in enumerate([(m + 2, n), (n,), (m, 1)]))
+        number = a.dtype.type(1.5)
     x = a[1:-1] if apart else a[1:-1].copy()
     key = _key(formula)
     with pytest.MonkeyPatch.context() as patch:
         _both(lambda: value_function(CPU, key, (True, False, False), (0,))((m, n), x, b, c), patch)
-        _both(lambda: value_function(CPU, key, (True, True, False), (0, 1))((m, n), x, a[2:], 1.5), patch)
+        _both(lambda: value_function(CPU, key, (True, True, False), (0, 1))((m, n), x, a[2:], number), patch)
 
 
 @settings(max_examples=30, deadline=None)
 @given(formula=FORMULAS, n=st.integers(1, 37), m=st.integers(1, 4))
 def test_cotangents(formula: Formula, n: int, m: int) -> None:
-    x, b, key, whole = _rows(0, (m, n)), _rows(1, (n,)), _key(formula), (True, False, False)
-    g = np.ones((m, n))
+    x, b, key = _rows(0, (m, n)), _rows(1, (n,)), _key(formula)
+    places = {0: x, 1: b, 2: 1.5, "result": _rows(2, (m, n))}
+    read = [places[k] for k in cotangents(formula, 3)[0]]
     with pytest.MonkeyPatch.context() as patch:
-        _both(lambda: pull_function(CPU, key, (*whole, True), (0, 1))((m, n), x, b, 1.5, g), patch)
-        _both(lambda: pull_function(CPU, key, (*whole, False), (0, 1))((m, n), x, b, np.float64(1.5), g[0, 0]), patch)
+        for g in (np.ones((m, n)), np.float64(1.0)):
+            whole = tuple(np.shape(v) == (m, n) for v in (*read, g))
+            _both(lambda: pull_function(CPU, key, 3, whole, (0, 1))((m, n), *read, g), patch)  # noqa: B023
 
 
 def _summed(key: Key, operands: list[Any], indices: list[Any], shape: tuple[int, ...]) -> list[Any]:
@@ -136,7 +143,7 @@ def test_sums(parts: list[Any], formula: Formula, n: int, m: int) -> None:
 def test_only_what_has_one_right_result_is_native() -> None:
     x = Formula("operand", 0)
     assert native_source.can_read([x * x + 1.0])
-    for formula in (Formula("exp", None, (x,)), x * 1j, Formula("where", None, (x, x, x)), (x < 1.0) * x, x**2.5):
+    for formula in (Formula("exp", None, (x,)), x * 1j, Formula("where", None, (x, x, x)), (x < 1.0) + x, x**2.5):
         assert not native_source.can_read([formula])
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gradcli.engine import row_functions
 from gradcli.engine.backends import CPU
-from gradcli.engine.compound import differentiate
+from gradcli.engine.compound import cotangents, differentiate
 from gradcli.engine.formula_source import FormulaSource
 from gradcli.engine.formulas import array_by_name
 from gradcli.engine.rewriting import Rewriting
@@ -82,8 +82,14 @@ def test_values_and_partials(formula: Formula, operands: tuple[Any, Any], pieces
 @pytest.mark.parametrize("formula", FORMULAS.values(), ids=FORMULAS)
 def test_cotangents(formula: Formula, g: Any) -> None:
     with np.errstate(all="ignore"):
-        found = pull_function(CPU, key_of(formula), (True, True, np.shape(g) == X.shape), (0, 1))(X.shape, X, Y, g)
-        expected = _plainly(differentiate(formula, 2, Formula("operand", 2)), X, Y, g)
+        (y,) = _plainly([formula], X, Y)
+        reads, formulas = cotangents(formula, 2)
+        read = [y if k == "result" else (X, Y)[k] for k in reads]
+        whole = (*[True for _ in read], np.shape(g) == X.shape)
+        found = pull_function(CPU, key_of(formula), 2, whole, (0, 1))(X.shape, *read, g)
+        expected = _plainly(formulas, *read, g)
+        for a, b in zip(expected, _plainly(differentiate(formula, 2, Formula("operand", 2)), X, Y, g), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-14)
     for a, b in zip(found, expected, strict=True):
         np.testing.assert_array_equal(np.broadcast_to(a, X.shape), b)
 
