@@ -11,7 +11,7 @@ import numpy as np
 
 from .workload import Contender, Goal, Task, Timings, Workload
 
-STRETCH = 0.03  # seconds that the calls of a short task take together in a round
+STRETCH = 0.1  # seconds that the calls of a short task take together in a round
 MOST_CALLS = 100
 
 

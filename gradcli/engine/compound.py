@@ -128,9 +128,7 @@ def pull_reads(op: Op) -> tuple[int | str, ...]:
     return cotangents(forward_formula(op), len(op.signature.operands))[0]
 
 
-def differentiate(
-    formula: Formula, n_operands: int, seed: Formula = ONE, result: Formula | None = None
-) -> list[Formula]:
+def differentiate(formula: Formula, n_operands: int, seed: Formula = ONE, result: Formula | None = None) -> list[Formula]:
     """The partials of a formula by its operands, which share what they have in common; or their cotangents, for that of the
     result. In each product a cotangent of exactly 0 makes 0, as in a sweep. `result` stands for what the formula gives, where
     a partial reads that."""

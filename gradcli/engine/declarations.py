@@ -186,10 +186,10 @@ def from_outside(run: Run, name: str, given: Any, inside: Any, node: program.Dec
     """A value from outside as the declaration wants it: of the declared dtype, or of that of the value in the program,
     or with ints made floats where neither says. Raises GradcliError (E005) for what doesn't fit."""
     run.used_inputs.add(name)
-    if node.type is not None and type(given) is CPU.ndarray and run.backend is CPU and given.shape:
-        if dtype_name(given) == _dtype_of(run, node.type):  # as most are: there is nothing to convert
-            _verify_shape(run, given.shape, node.type, node, "E005")
-            return given
+    is_array = type(given) is CPU.ndarray and run.backend is CPU and given.shape
+    if is_array and node.type is not None and dtype_name(given) == _dtype_of(run, node.type):  # there is nothing to convert
+        _verify_shape(run, given.shape, node.type, node, "E005")
+        return given
 
     def fail(message: str, help: str = "") -> Any:
         raise GradcliError(Diagnostic("E005", f"the value given for `{name}` doesn't fit: {message}", node.span, help=help))

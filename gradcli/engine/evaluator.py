@@ -20,14 +20,16 @@ from .values import FRAME_HEAD, UNSET, Cell, Namespace
 
 
 class Compiled:
-    """A program compiled for one choice of settings; can be run any number of times. `once`: no derivative that it asks for
-    will be differentiated again, and so none needs to be recorded."""
+    """A program compiled for one choice of settings; can be run any number of times. `declares`: the names that values from
+    outside may be given for. `once`: no derivative that it asks for will be differentiated again, and so none needs to be
+    recorded."""
 
-    __slots__ = ("asks", "block", "cells", "derives", "once", "program", "rules", "template")
+    __slots__ = ("asks", "block", "cells", "declares", "derives", "once", "program", "rules", "template")
 
     def __init__(self, node: program.Program, block: Statement, asks: bool, rules: bool) -> None:
         self.program, self.block, self.asks, self.rules = node, block, asks, rules
         self.derives = self.once = False
+        self.declares = frozenset(declared_names(node))
         self.cells = [k + FRAME_HEAD for k in own_cells(node.body)]
         self.template = [None] * FRAME_HEAD + [UNSET] * node.n_slots
 

@@ -11,10 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from . import native
 from .at_once import LARGE
 from .backends import CPU, broadcast_shapes, count
+from .formulas import rule_reads
 from .fused_operation import FusedOperation
 from .fused_source import MISS, Plan
+from .overwriting import is_unneeded
 from .recording import record
 from .row_functions import value_function
 from .run import Run
@@ -25,7 +28,7 @@ from .values import Variable, show_shape
 HOT = 2**16  # elements in all evaluations so far; writing the functions takes about as long
 CALL = 2**11  # elements that an evaluation counts for at least: its calls take as long
 MANY = 64  # kinds of operands of an expression; arrays that grow have more
-FEW = 3  # operations; fewer quick ones on large arrays are as quick one by one, where they write over what they read
+FEW = 3  # operations; fewer quick ones on large arrays are as quick one by one, until native code computes them
 # What takes no longer than to read and write an array of results.
 QUICK = frozenset(("add", "sub", "mul", "neg", "abs", "square", "maximum", "minimum", "relu", "operand", "number"))
 
@@ -34,22 +37,25 @@ Kinds = tuple[Any, ...]  # of each operand, whether it is traced, and its shape;
 
 class _Function(NamedTuple):
     """The expression for operands of some kinds: the shape of what it gives, which operands are traced, and its value alone
-    or with the partials by these."""
+    or with the partials by these. The value may be written over the operands `spare`."""
 
     shape: tuple[int, ...]
     active: tuple[int, ...]
     value: Callable[..., Any]
     with_partials: Callable[..., list[Any]] | None
+    spare: list[int]
 
 
 class FusedArrays(FusedOperation):
     """The operation of an expression on arrays."""
 
-    __slots__ = ("_count", "_functions")
+    __slots__ = ("_count", "_functions", "_is_passing")
 
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan)
         self._count = 0
+        takes_over = any(leaf.is_new for leaf in plan.leaves)
+        self._is_passing = len(plan.ops) < FEW and not takes_over and all(op.site.op.name in QUICK for op in plan.ops)
         self._functions: dict[Kinds, _Function | None] = {}
 
     def evaluate(self, run: Run, values: list[Any]) -> Any:
@@ -86,7 +92,7 @@ class FusedArrays(FusedOperation):
             function = self._functions[key]
         else:
             self._count += largest + CALL
-            if self._count < HOT:
+            if self._count < (native.AFTER if self._is_passing and largest > SMALL else HOT):
                 return MISS
             if len(self._functions) >= MANY:
                 self._functions.clear()
@@ -96,16 +102,20 @@ class FusedArrays(FusedOperation):
         return self._value(run, trace, function, boxes, primals)
 
     def _value(self, run: Run, trace: Trace, function: _Function, values: list[Any], primals: list[Any]) -> Any:
-        shape, active, value, with_partials = function
+        shape, active, value, with_partials, spare = function
         site = self._site
         assert site is not None
         if (size := count(shape)) >= LARGE:
             run.verify_allocation(8 * size, f"an array of shape {show_shape(shape)}", site.span)
+        out = None
+        for k in spare:
+            if trace.room <= 0 and is_unneeded(site.op, k, values[k], primals[k], active):
+                out = primals[k]
         if not active or trace.segment is None:
-            return value(shape, *primals)
+            return value(shape, *primals, out=out)
         # Sweeps inside a sweep that is recorded go through `apply`, which has no use for partials.
         if with_partials is None or not (run.once or run.recordings == 1):
-            y, kept = value(shape, *primals), None
+            y, kept = value(shape, *primals, out=out), None
         else:
             y, *partials = with_partials(shape, *primals)
             kept = WithPartials(shape, y.dtype, partials)
@@ -123,12 +133,14 @@ class FusedArrays(FusedOperation):
             return None
         formula = site.op.forward(None, *range(len(kinds)))  # type: ignore[misc] # which it is, for any operands
         is_quick, is_small = all(node.kind in QUICK for node in formula), count(shape) <= SMALL
-        if is_quick and not is_small and len(self._plan.ops) < FEW:
+        if self._is_passing and not is_small and not native.is_there():
             return None
         wholes = tuple([given[1] == shape for given in kinds])
         active = () if self._compares else tuple([k for k, given in enumerate(kinds) if given[0]])
         if is_small:
-            return _Function(shape, active, small_value(site.op), None)
+            return _Function(shape, active, small_value(site.op), None, [])
         value = value_function(CPU, self._key, wholes)
-        both = value_function(CPU, self._key, wholes, active) if active and not is_quick else None
-        return _Function(shape, active, lambda *given: value(*given)[0], both)
+        by_itself = not active or is_quick or "result" in rule_reads(site.op, active)
+        both = None if by_itself else value_function(CPU, self._key, wholes, active)
+        spare = [k for k, leaf in enumerate(self._plan.leaves) if leaf.is_new and wholes[k] and kinds[k][-1] == char]
+        return _Function(shape, active, lambda *given, out=None: value(*given, out=out)[0], both, spare)

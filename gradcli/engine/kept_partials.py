@@ -40,9 +40,7 @@ def by_partials(backend: Backend, partials: Sequence[Any], shapes: Sequence[Shap
     return shares
 
 
-def by_formula(
-    backend: Backend, site: Site, read: Sequence[Any], shapes: Sequence[Shape], g: Any, free: bool
-) -> list[Share]:
+def by_formula(backend: Backend, site: Site, read: Sequence[Any], shapes: Sequence[Shape], g: Any, free: bool) -> list[Share]:
     """The shares of the operands that `site` names, of these shapes, where no partials came with the value, by what they `read`
     (`read_by`). `free`: whether `g` may be written over."""
     if g.size <= SMALL:
@@ -58,7 +56,7 @@ def by_formula(
 
 def read_by(op: Op, operands: Sequence[Any], y: Any) -> list[Any]:
     """What the shares of an expression's operands read, of these and the result."""
-    return [y if k == "result" else operands[k] for k in pull_reads(op)]  # type: ignore[call-overload] # else an index
+    return [operands[k] if type(k) is int else y for k in pull_reads(op)]
 
 
 def are_alike(g: Any, read: Sequence[Any]) -> bool:

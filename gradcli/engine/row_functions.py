@@ -112,7 +112,10 @@ def _in_pieces(
 
     def function(shape: tuple[int, ...], operands: Sequence[Any], out: Any) -> list[Any]:
         dtype = operands[wholes[0]].dtype
-        results = [out] if out is not None and bools == [False] else [xp.empty(shape, bool) if is_bool else backend.empty(shape, dtype) for is_bool in bools]
+        if out is not None and bools == [False]:
+            results = [out]
+        else:
+            results = [xp.empty(shape, bool) if is_bool else backend.empty(shape, dtype) for is_bool in bools]
         size, n = math.prod(shape), shape[-1]
         is_hot = dtype.char in FLOATS and kernels.are_hot(size)
         if not is_hot and size <= 2 * piece:

@@ -18,7 +18,7 @@ SMALL = 2**12  # elements of an array that takes as long as some calls, however 
 def small_value(op: Op) -> Callable[..., Any]:
     """The value of an expression, `(shape, *operands) -> array`."""
     function = unbuffered(CPU, [forward_formula(op)], len(op.signature.operands))
-    return lambda shape, *operands: _apart(function(*operands)[0], shape, operands)
+    return lambda shape, *operands, out=None: _apart(function(*operands)[0], shape, operands)
 
 
 @per_op

@@ -57,8 +57,10 @@ def evaluate(node: program.Program, inputs: Mapping[str, Any], options: Options,
     A run-time error is a diagnostic of the evaluation, which then holds what came before it. Raises GradcliError for
     inputs and options that don't fit the program.
     """
-    verify_inputs(node, inputs, options.ignore_extra)
     compiled = compiled or prepare(node, options)
+    all_declared = inputs.keys() <= compiled.declares
+    if not all_declared:
+        verify_inputs(node, inputs, options.ignore_extra)
     mode = chosen_mode(node, inputs, options)
     forward = ForwardRuns(compiled, inputs, options) if mode == "forward" else None
     evaluation = Evaluation(node.source.name, mode=mode)
@@ -69,7 +71,7 @@ def evaluate(node: program.Program, inputs: Mapping[str, Any], options: Options,
         try:
             frame = execute(compiled, run)
             variables = named_variables(run, node, frame)
-            if not options.ignore_extra:
+            if not (options.ignore_extra or all_declared):
                 verify_used(node, run, variables)
             answer = Answer(node, run, frame, variables, options)
             with collector_paused(), ieee(), deep_stack():  # a rule of the program is a call like any other
@@ -248,8 +250,9 @@ class Answer:
         if not self.options.wrt:
             return trainable
         sources: dict[str, Any] = {}
+        parts = [path for path in trainable if "." in path or "[" in path]
         for name in self.options.wrt:
-            inside = {path: v for path, v in trainable.items() if path.startswith((f"{name}.", f"{name}["))}
+            inside = {path: trainable[path] for path in parts if path.startswith((f"{name}.", f"{name}["))}
             sources.update(inside or {name: self._named(name)})
         return sources
 

@@ -38,6 +38,7 @@ def _grown(inner: st.SearchStrategy[Formula]) -> st.SearchStrategy[Formula]:
 
 OPERANDS = st.integers(0, 2).map(lambda k: Formula("operand", k))
 NUMBERS = st.sampled_from(HARD).map(lambda v: Formula("number", v))
+DTYPES = st.sampled_from(["float64", "float32"])
 FORMULAS = st.recursive(OPERANDS | NUMBERS, _grown, max_leaves=12)
 
 
@@ -82,9 +83,7 @@ def _rows(seed: int, shape: tuple[int, ...]) -> Any:
 
 
 @settings(max_examples=100, deadline=None)
-@given(
-    formula=FORMULAS, n=st.integers(1, 37), m=st.integers(1, 4), apart=st.booleans(), dtype=st.sampled_from(["float64", "float32"])
-)
+@given(formula=FORMULAS, n=st.integers(1, 37), m=st.integers(1, 4), apart=st.booleans(), dtype=DTYPES)
 def test_random_formulas(formula: Formula, n: int, m: int, apart: bool, dtype: str) -> None:
     with np.errstate(all="ignore"):
         a, b, c = (_rows(k, shape).astype(dtype) for k, shape in enumerate([(m + 2, n), (n,), (m, 1)]))
