@@ -52,7 +52,7 @@ class Program:
             if program._resolved.names.keys() != self._resolved.names.keys():
                 return program.run(values)
         if self._compiled is None or self._changes != changes():
-            self._compiled, self._changes = prepare(self._resolved, self._options), changes()
+            self._compiled, self._changes = prepare(self._resolved, self._options, alone=True), changes()
         evaluation = evaluate(self._resolved, values, self._options, self._compiled)
         errors = [d for d in evaluation.diagnostics if d.severity == "error"]
         if errors:

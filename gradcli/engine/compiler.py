@@ -30,6 +30,7 @@ class Compiler:
     in_function  whether what is compiled is inside a function
     asks       whether a function asks for gradients of values (`grad(y, x)`, a tape); a run that keeps everything does
     derives    whether a derivative of a function is asked for
+    only_gradients  whether nothing is asked of a run but its values and one gradient of each, which needs no record of each turn
     rules      whether a function has a rule of its own, or is opaque
     parameters  the slots of the function being compiled that are its parameters
     liveness   which names of the frame being compiled are still read (`liveness.py`); None where all may be, from outside
@@ -42,6 +43,7 @@ class Compiler:
         imports: dict[int, Any] | None = None,
         prefix: str = "",
         fuses: bool = True,
+        only_gradients: bool = False,
     ) -> None:
         self.imports = {} if imports is None else imports
         self.prefix = prefix
@@ -59,6 +61,7 @@ class Compiler:
         self.keeps_all = keeps_all
         self.slow = keeps_all or settings.dtype != "float64"
         self.fuses = fuses and not keeps_all
+        self.only_gradients = only_gradients
         self.counts = settings.max_steps is not None
 
     @contextmanager

@@ -49,9 +49,10 @@ def compile_program(
     prefix: str = "",
     places: bool = False,
     fuses: bool = True,
+    only_gradients: bool = False,
 ) -> Compiled:
     """Compiles a program; `imports` holds the imported ones compiled already, by identity; see `Compiler` for the rest."""
-    c = Compiler(settings, keeps_all, imports, prefix, fuses)
+    c = Compiler(settings, keeps_all, imports, prefix, fuses, only_gradients)
     c.places = node.has_modules or places
     c.functions = known_functions(c, node.body)
     c.declared = {s.slot.index for s in declarations(node.body)}

@@ -12,7 +12,8 @@ _INFIX = {"add": "+", "sub": "-", "mul": "*", "lt": "<", "le": "<=", "gt": ">", 
 _INFIX_THAT_RAISES = {**_INFIX, "div": "/", "floordiv": "//", "mod": "%"}
 STRICT = frozenset(("strict_mul",))
 DEEP = 40  # parentheses in each other, of which Python reads 200
-REFUSED = "except (ValueError, OverflowError, ZeroDivisionError)"  # what Python refuses, and IEEE has a value for
+REFUSING = (ValueError, OverflowError, ZeroDivisionError)  # how Python refuses what IEEE has a value for
+REFUSED = f"except ({', '.join([error.__name__ for error in REFUSING])})"
 
 
 class FormulaSource:

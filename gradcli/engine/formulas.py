@@ -74,10 +74,11 @@ def scalar_function(op: Op) -> Callable[..., Any]:
         function: Callable[..., Any] | None = getattr(scalars, op.name, None)
         return function or special_on_floats(op)
     source = FormulaSource(arrays=False)
-    return source.function(_operands(op), source.value(forward_formula(op)), _scalar_by_name)
+    return source.function(_operands(op), source.value(forward_formula(op)), scalar_by_name)
 
 
-def _scalar_by_name(name: str) -> Callable[..., Any]:
+def scalar_by_name(name: str) -> Callable[..., Any]:
+    """The function of an op on floats, which never raises."""
     return scalar_function(OPS[name])
 
 
@@ -90,7 +91,7 @@ def fast_by_name(name: str) -> Callable[..., Any]:
 def scalar_partial(op: Op, operand: int) -> Callable[..., Any]:
     """The partial by one operand on floats: `(y, *operands) -> partial`."""
     source = FormulaSource(arrays=False)
-    return source.function(f"y, {_operands(op)}", source.value(partial_on_reals(op, operand)), _scalar_by_name)
+    return source.function(f"y, {_operands(op)}", source.value(partial_on_reals(op, operand)), scalar_by_name)
 
 
 def strict(g: float, partial: float) -> float:
@@ -119,7 +120,7 @@ def scalar_pull(op: Op, operands: tuple[int, ...], repairs: bool) -> Callable[..
             results.append(f"c{position}")
     parameters = ", ".join(["g", "y", *(f"x{k}" for k in range(max(2, len(op.signature.operands))))])
     if repairs:
-        return source.function(parameters, ", ".join(results), _scalar_by_name)
+        return source.function(parameters, ", ".join(results), scalar_by_name)
     return source.function(parameters, ", ".join(results), fast_by_name, _repairing(scalar_pull, op, operands))
 
 
@@ -150,7 +151,7 @@ def scalar_push(op: Op, operands: tuple[int, ...], repairs: bool = False) -> Cal
     n = len(op.signature.operands)
     parameters = ", ".join(["y", *(f"x{k}" for k in range(n)), *(f"t{k}_" for k in range(len(operands)))])
     if repairs:
-        return source.function(parameters, " + ".join(terms), _scalar_by_name)
+        return source.function(parameters, " + ".join(terms), scalar_by_name)
     repaired = source.names["repaired"] = _repairing(scalar_push, op, operands)
     source.lines.append(f"t = {' + '.join(terms)}")
     return source.function(parameters, f"t if t - t == 0.0 else repaired({parameters})", fast_by_name, repaired)

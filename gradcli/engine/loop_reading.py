@@ -89,6 +89,23 @@ def read_looped(
     return Looped(operands, begin, scope.parameters, weight, scope.result.value, len(reader.operands), body)
 
 
+def read_turns(node: program.While | program.For, known: dict[int, Known]) -> Looped:
+    """The turns of a loop in its frame, as a function of all the names in it, which they may change; it returns nothing. Raises
+    NotPlainError where they can't be read."""
+    if any(isinstance(inner, program.Return) for inner in own_nodes([node])):
+        raise NotPlainError
+    reader = Reader(branches=False, chooses=True)
+    scope = _Turns(reader, known)
+    if isinstance(node, program.While):
+        loop: Part = Loop(scope.condition(node.condition), None, (), scope.parts(node.body))
+    else:
+        loop = scope.range(node)
+    names = [(formula.value, program.Read(slot, span=node.span)) for slot, formula in scope.names()]
+    numbers = tuple([k for k, _ in names])
+    begin = Step(numbers, tuple([Formula("operand", k) for k in numbers]))
+    return Looped(list(names), begin, list(numbers), None, scope.result.value, len(reader.operands), [loop])
+
+
 def _literal(node: program.Expression | None, frame: Frame) -> tuple[program.Function, Home]:
     """The function that is called, and the frame that what it captures is from."""
     if isinstance(node, program.FunctionLiteral):
@@ -180,15 +197,20 @@ class _Body(Scope):
     def called(self, node: program.Call, before: list[Part]) -> Formula:
         """What a function with loops of its own gives, which is called before the statement at hand."""
         callee = node.callee
-        if not isinstance(callee, program.Read) or callee.slot.index not in self._called:
+        held = self.held(callee.slot) if isinstance(callee, program.Read) else None
+        if held is None:
             raise NotPlainError
         if any(argument.keyword for argument in node.arguments):
             raise NotPlainError
         given = [self.number(argument.value) for argument in node.arguments]
-        scope = _Body(self.reader, *self._called[callee.slot.index], len(given))
+        scope = _Body(self.reader, *held, len(given))
         before.append(Step(tuple(scope.parameters), tuple(given)))
         before.append(Loop(TRUE, None, (), [*_in_one_turn(scope.parts(scope.body)), Exit("raise")]))
         return scope.result
+
+    def held(self, slot: program.Slot) -> tuple[program.Function, Home] | None:
+        """The function that a name holds for good, and the frame that what it captures is from."""
+        return self._called.get(slot.index)
 
     # ---- statements --------------------------------------------------------------------------------------------------
 
@@ -248,3 +270,34 @@ class _Body(Scope):
             raise NotPlainError
         bounds = tuple([self.number(operand) for operand in iterable.operands if operand is not None])
         return Loop(TRUE, self.name(node.target.slot).value, bounds, self.parts(node.body))
+
+
+class _Turns(_Body, Home):
+    """The names of the frame that a loop is in. All of them may be something else in the next turn."""
+
+    def __init__(self, reader: Reader, known: dict[int, Known]) -> None:
+        Home.__init__(self, reader, known)
+        self.result = reader.operand(None)
+        self.changed, self._numbers, self._before = {}, {}, None
+        self._slots: dict[int, program.Slot] = {}
+
+    def names(self) -> list[tuple[program.Slot, Formula]]:
+        return [(slot, self._numbers[k]) for k, slot in self._slots.items()]
+
+    def name(self, slot: program.Slot) -> Formula:
+        if slot.index in self.known:
+            raise NotPlainError
+        self._slots[slot.index] = slot
+        return super().name(slot)
+
+    def read(self, slot: program.Slot) -> Formula:
+        if slot.index in self.values:
+            return self.values[slot.index]
+        if slot.cell and slot.index not in self.known:  # functions see it, too, but here it stays what it is
+            self._slots[slot.index] = slot
+            self._numbers[slot.index] = self.values[slot.index] = self.reader.operand(None)
+            return self.values[slot.index]
+        return self.name(slot)
+
+    def held(self, slot: program.Slot) -> tuple[program.Function, Home] | None:
+        return _held(slot, self)

@@ -16,7 +16,7 @@ from ..ops.formula import Formula
 from .backends import INT_MAX, INT_MIN
 from .compound import ZERO, differentiate, plus, scaled
 from .formula_source import STRICT, FormulaSource
-from .formulas import fast_by_name
+from .formulas import fast_by_name, scalar_by_name
 from .loop_reading import Branch, Loop, Looped, Part, Step
 from .read_derivatives import NotPlainError
 from .readings import COMPARISONS
@@ -46,6 +46,9 @@ class LoopWriter:
     """Writes for operands of these kinds, "float" or "int", as they stand in `looped`; derivatives are by the parameters at the
     positions."""
 
+    fast = True  # by Python's own functions, with plain products
+    follows = False  # derivatives only say what depends on what: they are above 0 where something does
+
     def __init__(self, looped: Looped, kinds: Sequence[str], positions: Sequence[int]) -> None:
         self.looped, self.size = looped, looped.size
         self.names: dict[str, Any] = {}
@@ -55,6 +58,7 @@ class LoopWriter:
         _list_parts(looped.body, steps, counters)
         self.kinds = {k: kind for (k, _), kind in zip(looped.operands, kinds, strict=True)}
         self.kinds.update(dict.fromkeys(counters, "int"))
+        self.steps = steps
         self._find_kinds(steps)
         self.active = set(self.by)
         while more := {t for step in steps for t, f in zip(*step, strict=True) if self._moves(f)} - self.active:
@@ -148,7 +152,7 @@ class LoopWriter:
         return [*lines, *_assignment([*step.targets, *[2 * self.size + t for t, _ in moving]], texts)]
 
     def _tangent(self, formula: Formula) -> Formula:
-        partials, total = differentiate(formula, 2 * self.size), ZERO
+        partials, total = differentiate(followed(formula) if self.follows else formula, 2 * self.size), ZERO
         for k in self._active_in(formula):
             total = plus(total, scaled("strict_mul", Formula("operand", 2 * self.size + k), partials[k]))
         return total
@@ -169,12 +173,19 @@ class LoopWriter:
             lines += self._assigned(Step((size + result,), self.looped.begin.formulas[-1:]))
         else:
             lines.append(f"x{size + result} = 1.0")
-        lines += ["tape.reverse()", "for item in tape:", "    step = item[0]"]
-        for step, back in enumerate(self._ways_back):
-            lines += _indented([f"{'elif' if step else 'if'} step == {step}:", *_indented(back)])
+        lines += ["tape.reverse()", *self._back("tape")]
         found = [f"x{size + k}" for k in self.by]
         found = [found[0], f"[x{3 * size + self.by[0]}]"] if second else [f"x{result}", f"[{', '.join(found)}]"]
         return self._function(operands, [*lines, f"return {', '.join(found)}"])
+
+    def _back(self, steps: str) -> list[str]:
+        """The lines that go back over the steps that were kept, the last one first."""
+        lines: list[str] = []
+        for step, back in enumerate(self._ways_back):
+            lines += [f"{'elif' if step else 'if'} step == {step}:", *indented(back)]
+        if len(self._ways_back) > 1:
+            lines = ["step = item[0]", *lines]
+        return [f"for item in {steps}:", *indented(self._ways_back[0] if len(self._ways_back) == 1 else lines)]
 
     def _kept(self, second: bool, step: Step) -> list[str]:
         """The lines of a step that is kept for the way back, if one passes it; and that way is written."""
@@ -184,6 +195,7 @@ class LoopWriter:
         assigned = self._along if second else self._assigned
         cotangents = self._cotangents(moving)
         reads = sorted({int(k) for f in cotangents.values() for k in f.reads() if int(k) < self.size})
+        cotangents = self._cotangents([(t, followed(f)) for t, f in moving]) if self.follows else cotangents
         if second:
             reads += [2 * self.size + k for k in reads if k in self.active]
         saved = "".join([f", x{k}" for k in reads])
@@ -222,17 +234,17 @@ class LoopWriter:
             elif isinstance(part, Branch):
                 begun, (condition,) = self._texts([self._guarded(part.condition)])
                 then, otherwise = [self._lines(side, assigned, result, depth + 1) for side in (part.then, part.otherwise)]
-                lines += [*begun, f"if {condition}:", *_indented(then), *(["else:", *_indented(otherwise)] if otherwise else [])]
+                lines += [*begun, f"if {condition}:", *indented(then), *(["else:", *indented(otherwise)] if otherwise else [])]
             elif isinstance(part, Loop):
                 body = self._lines(part.body, assigned, result, depth + 1)
                 if part.counter is None:
                     begun, (condition,) = self._texts([self._guarded(part.condition)])
-                    lines += ["while True:", *_indented([*begun, f"if not {condition}: break", *body])]
+                    lines += ["while True:", *indented([*begun, f"if not {condition}: break", *body])]
                 else:
                     if any(self.kind(bound) != "int" for bound in part.bounds):
                         raise NotPlainError
                     begun, bounds = self._texts([self._guarded(bound) for bound in part.bounds])
-                    lines += [*begun, f"for x{part.counter} in range({', '.join(bounds)}):", *_indented(body)]
+                    lines += [*begun, f"for x{part.counter} in range({', '.join(bounds)}):", *indented(body)]
             else:
                 lines.append({"return": f"return {result}", "raise": "raise OverflowError"}.get(part.word, part.word))
         return lines
@@ -246,9 +258,10 @@ class LoopWriter:
 
     def _texts(self, formulas: list[Formula]) -> tuple[list[str], list[str]]:
         """The lines that compute formulas, and the expressions that then have their values."""
-        source = FormulaSource(arrays=False, fast=True)
+        source = FormulaSource(arrays=False, fast=self.fast)
         texts = source.values(formulas)
-        self.names.update(source.found(lambda name: GUARDS.get(name) or fast_by_name(name)))
+        by_name = fast_by_name if self.fast else scalar_by_name
+        self.names.update(source.found(lambda name: GUARDS.get(name) or by_name(name)))
         return source.lines, texts
 
     def _function(self, parameters: list[str], lines: list[str]) -> Callable[..., Any]:
@@ -259,11 +272,25 @@ class LoopWriter:
         return function
 
 
+def followed(formula: Formula) -> Formula:
+    """A formula that depends on what a formula does, on the same sides of its choices, with partials of 1."""
+    made: dict[int, Formula] = {}
+    for node in formula:
+        new = node if not node.arguments else ZERO
+        if node.kind == "where":
+            new = Formula("where", None, (node.arguments[0], *[made[id(a)] for a in node.arguments[1:]]))
+        elif node.arguments and (op := OPS[node.kind]).differentiable and op.integers != "bool":
+            for k, a in enumerate(node.arguments):
+                new = plus(new, made[id(a)]) if op.partials[k] is not None and a.kind != "number" else new
+        made[id(node)] = new
+    return made[id(formula)]
+
+
 def _assignment(numbers: Sequence[int], texts: list[str]) -> list[str]:
     return [f"{', '.join([f'x{k}' for k in numbers])} = {', '.join(texts)}"] if numbers else []
 
 
-def _indented(lines: list[str]) -> list[str]:
+def indented(lines: list[str]) -> list[str]:
     return [f"    {line}" for line in lines or ["pass"]]
 
 

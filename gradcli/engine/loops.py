@@ -13,6 +13,7 @@ from .choices import deciding
 from .compiler import Closure, Compiler
 from .divergence import MERGE, Alive, Exits, Split, alive_after, divide
 from .expressions import compile_condition, compile_expression, compile_value
+from .long_loops import long_loop
 from .tape import ROOM, SEGMENT_RECORDS, Site
 from .values import BREAK, CONTINUE, FRAME_HEAD
 
@@ -99,14 +100,22 @@ def _loop(
 ) -> Statement:
     """A loop: `step(frame, item)` for each item, up to one that breaks off or returns."""
     site, alive = Site(MERGE, node.span), alive_inside(c, node)
+    long, is_counted = long_loop(c, node), isinstance(node, program.While)
 
     def loop(frame: list[Any]) -> Completion:
+        items = sequence(frame)
+        if long is not None and frame[0].group is None and (is_counted or type(items) is range):
+            completion = long.run(frame, items, through)
+        else:
+            completion = through(frame, items)
+        return None if completion == BREAK else completion
+
+    def through(frame: list[Any], items: Iterable[Any]) -> Completion:
         trace = frame[0].trace
         exits, staying = None, True
         began = turn = trace.limit  # see Note [Turning over] in tape.py
-        items, go = sequence(frame), step
-        if type(items) is RowRange:
-            go = turns(items, step)
+        go = turns(items, step) if type(items) is RowRange else step
+        ended = None
         for item in items:
             if trace.limit > turn or trace.number > trace.limit - ROOM:
                 trace.turn_over()
@@ -123,12 +132,13 @@ def _loop(
                     return exits.rejoin(frame, completion, staying=True)
                 if completion != BREAK:
                     return completion
+                ended = BREAK
                 break
         if exits is not None:
             return exits.rejoin(frame, None, staying)
         if trace.limit > began:
             trace.turn_over()
-        return None
+        return ended
 
     return loop
 

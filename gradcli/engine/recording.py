@@ -32,7 +32,7 @@ def record(
     if not (op.differentiable or trace.keeps_all) or trace.segment is None:
         return List(y) if type(y) is list else y
     if type(y) is list:
-        return _record_parts(trace, site, values, primals, options, y, active)
+        return record_parts(trace, site, values, primals, options, y, active)
     if not (is_inexact(primal(y)) or trace.keeps_all):
         return y
     inputs = [values[k] for k in active]
@@ -65,12 +65,12 @@ def reads_of(site: Site, n: int) -> frozenset[int | str]:
     return site.reads
 
 
-def _record_parts(
+def record_parts(
     trace: Trace,
     site: Site,
     values: list[Any],
     primals: list[Any],
-    options: Mapping[str, Any],
+    options: Any,
     y: list[Any],
     active: tuple[int, ...],
 ) -> Any:

@@ -14,6 +14,7 @@ from .lanes import Lanes
 from .own_rules import OwnCall
 from .rules import Language, RowLanguage, Value, array_language
 from .tape import Blank, Segment, Site
+from .turns import Turned
 from .unregistered import UnregisteredError
 
 ADD, PART, REAL, SETITEM = OPS["add"], OPS["part"], OPS["real"], OPS["setitem"]
@@ -51,7 +52,7 @@ class StructuralSweep(LaneSweep):
         if op is PART:
             self._add_part(numbers[0], operands[0], options["index"], g)
             return
-        if type(options) is OwnCall:
+        if type(options) is OwnCall or type(options) is Turned:
             options.pull(self, site, operands, numbers, g, y, number)
             return
         if type(options) is tuple:  # element reads and writes keep their index as it is

@@ -20,7 +20,7 @@ from ..engine.derivatives import (
     verify_target,
     zeros_like,
 )
-from ..engine.derived import derived_outputs, differentiates_once
+from ..engine.derived import asks_for_nothing, derived_outputs, differentiates_once
 from ..engine.evaluator import Compiled as Compiled
 from ..engine.evaluator import compile_program, declared_names, deep_stack, execute, release
 from ..engine.jacobians import entries, hessians, jacobians
@@ -57,7 +57,7 @@ def evaluate(node: program.Program, inputs: Mapping[str, Any], options: Options,
     A run-time error is a diagnostic of the evaluation, which then holds what came before it. Raises GradcliError for
     inputs and options that don't fit the program.
     """
-    compiled = compiled or prepare(node, options)
+    compiled = compiled or prepare(node, options, alone=True)
     all_declared = inputs.keys() <= compiled.declares
     if not all_declared:
         verify_inputs(node, inputs, options.ignore_extra)
@@ -110,9 +110,10 @@ def evaluate(node: program.Program, inputs: Mapping[str, Any], options: Options,
     return evaluation
 
 
-def prepare(node: program.Program, options: Options) -> Compiled:
-    """The program compiled for these options, to be run any number of times."""
-    compiled = compile_program(options.settings, node, fuses=not options.trace)
+def prepare(node: program.Program, options: Options, alone: bool = False) -> Compiled:
+    """The program compiled for these options, to be run any number of times; `alone` if it is run for an evaluation only."""
+    asks_more = options.jacobian or options.hessian or options.hessian_blocks or options.trace or not asks_for_nothing(node)
+    compiled = compile_program(options.settings, node, fuses=not options.trace, only_gradients=alone and not asks_more)
     compiled.once = differentiates_once(node, options.of)
     return compiled
 

@@ -1,0 +1,142 @@
+"""Loops that run long, in the frame that they are in: their turns as functions that are written for them (`turns.py`).
+
+What a loop on plain floats and ints does is done some thousand turns at a time; of traced floats these are one record, of
+floats with tangents these go along. Where a loop can't be read, what it works on is anything else, or a function gives up,
+the turns are done one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import Any, TypeAlias
+
+from ..lang import program
+from .boxes import Dual
+from .compiler import Compiler, own_nodes
+from .formula_source import REFUSING
+from .fusion import MAX_VARIANTS
+from .inlining import Known
+from .loop_reading import Looped, read_turns
+from .read_derivatives import NotPlainError
+from .recording import record_parts
+from .run import Run
+from .tape import Site
+from .turns import LOOP, Turned, Turns
+from .values import FRAME_HEAD, read
+
+LONG = 500  # turns, one by one, before functions are written
+SOME = 2**14  # turns at a time: what no later turn depends on is let go of after them
+ENDLESS = range(2**62)
+
+Through: TypeAlias = Callable[[list[Any], Iterable[Any]], Any]
+
+
+def long_loop(c: Compiler, node: program.While | program.For) -> LongLoop | None:
+    """How the loop runs once it is long; None where nothing is gained, or each turn is to be seen."""
+    return LongLoop(node, c.functions, c.declared) if c.only_gradients and not (c.slow or c.counts or not c.fuses) else None
+
+
+class LongLoop:
+    """A loop of a frame of which `known` are the functions that names hold for good, and `declared` the names of variables."""
+
+    def __init__(self, node: program.While | program.For, known: dict[int, Known], declared: set[int]) -> None:
+        self._node, self._known, self._declared = node, known, declared
+        self._site = Site(LOOP, node.span)
+        self._is_read = False
+        self._looped: Looped | None = None
+        self._places: list[tuple[int, bool]] = []  # of the names in a frame, and whether they are cells
+        self._turns: dict[tuple[str, ...], Turns | None] = {}
+
+    def run(self, frame: list[Any], items: Iterable[Any], through: Through) -> Any:
+        """Runs it over `items`: `through(frame, items)` does turns one by one, and gives how they end, None if with the items."""
+        rest = items if type(items) is range else ENDLESS
+        some = 1 if self._turns else LONG
+        completion = through(frame, rest[:some])
+        rest = rest[some:]
+        while completion is None and rest:
+            ended = self._some(frame, rest[:SOME])
+            if ended is None:
+                return through(frame, rest)
+            rest = rest[SOME:]
+            if ended:
+                break
+        return completion
+
+    def _some(self, frame: list[Any], turns: range) -> bool | None:
+        """Does these turns. Returns whether the loop ended with one of them; None where none was done."""
+        if not self._is_read:
+            self._read()
+        if self._looped is None:
+            return None
+        run: Run = frame[0]
+        values = [read(frame[k][0] if is_cell else frame[k]) for k, is_cell in self._places]
+        kinds = tuple([_kind(run, v) for v in values])
+        if kinds not in self._turns and len(self._turns) < MAX_VARIANTS:
+            self._turns[kinds] = _written(self._looped, kinds)
+        found = self._turns.get(kinds)
+        if found is None:
+            return None
+        try:
+            return self._done(run, frame, turns, found, kinds, values)
+        except REFUSING:
+            return None
+
+    def _done(self, run: Run, frame: list[Any], turns: range, found: Turns, kinds: tuple[str, ...], values: list[Any]) -> bool:
+        """Does the turns by the function that was found. Raises what `REFUSING` says where it gives up."""
+        if "traced" in kinds:
+            run.trace.turn_over()
+            primals = [v[0] if type(v) is tuple else v for v in values]
+            active = tuple([k for k, kind in enumerate(kinds) if kind == "traced"])
+            steps: list[Any] = []
+            ended, *results = found.function(turns, steps.append, *primals)
+            new = dict(zip(found.changed, results, strict=True))
+            outputs = [new[k] for k in found.moving]
+            boxed = record_parts(run.trace, self._site, values, primals, Turned(found, steps), outputs, active)
+            new.update(zip(found.moving, boxed, strict=True))
+        elif "dual" in kinds:
+            duals = [v for v in values if type(v) is Dual]
+            primals = [v.primal if type(v) is Dual else v for v in values]
+            ended, results, tangents = found.along(turns, primals, [v.tangent for v in duals])
+            new = dict(zip(found.changed, results, strict=True))
+            for k, tangent in zip(found.moving, tangents, strict=True):
+                new[k] = new[k] if tangent is None else Dual(new[k], tangent, duals[0].level)
+        else:
+            ended, *results = found.function(turns, *values)
+            new = dict(zip(found.changed, results, strict=True))
+        assert self._looped is not None
+        for number, (k, _) in zip(self._looped.parameters, self._places, strict=True):
+            if number in new:
+                frame[k] = new[number]
+        return bool(ended)
+
+    def _read(self) -> None:
+        self._is_read = True
+        with suppress(NotPlainError):
+            if any(slot.index in self._declared for slot in _assigned(self._node)):
+                raise NotPlainError  # a variable that is replaced
+            self._looped = read_turns(self._node, self._known)
+            slots = [node.slot for _, node in self._looped.operands if isinstance(node, program.Read)]
+            self._places = [(slot.index + FRAME_HEAD, slot.cell) for slot in slots]
+
+
+def _assigned(node: program.While | program.For) -> list[program.Slot]:
+    statements = [n for n in own_nodes([node]) if isinstance(n, program.Assign | program.Augment | program.For)]
+    return [s.target.slot for s in statements if isinstance(s.target, program.NameTarget)]
+
+
+def _kind(run: Run, value: Any) -> str:
+    """ "float", "int", "traced" or "dual"; "" for anything else."""
+    if type(value) is float or type(value) is int:
+        return type(value).__name__
+    if type(value) is tuple and type(value[0]) is float and value[2].trace is run.trace and run.trace.segment is not None:
+        return "traced"
+    return "dual" if type(value) is Dual and type(value.primal) is type(value.tangent) is float else ""
+
+
+def _written(looped: Looped, kinds: tuple[str, ...]) -> Turns | None:
+    if "" in kinds or {"traced", "dual"} <= set(kinds):
+        return None
+    with suppress(NotPlainError):
+        return Turns(looped, kinds)
+    return None

@@ -1,0 +1,176 @@
+"""Loops that run long: their turns as functions written for them give what the turns give one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import gradcli
+from gradcli.diagnostics import GradcliError
+from gradcli.engine import long_loops
+
+from .programs import evaluate
+from .random_programs import RELAXED
+from .test_hot_loops import H, blocks
+from .test_readings import NEVER, assert_same
+
+HEAD = "var x = 0.7\nvar w = 0.4\nfrozen c = 1.5\nk = 3\n"
+FUNCTIONS = """fn square(a) = a*a
+fn scaled(a) = c*a
+fn root(a) { y = a; while abs(y*y - a) > 1e-9 { y = 0.5*(y + a/y) }; return y }
+fn sign(a) { if a > 0.1 { return 1.0 } elif a < -0.1 { return -1.0 }; return a }
+fn late(a) { s = a; for i in range(20) { s = s*0.9 + a*i }; return s }
+"""
+LOOPS = [
+    "s = 0.0; for i in range(20) { s = s*0.9 + sin(x*i)*w }",
+    "s = 0.0; for i in range(20) { s = s*0.999 + sin(x*i)*0.01; if s > 0.01 { s = s - 0.1*x } }",
+    "s = x; n = 0; while s < 30.0 and n < 40 { s = s*1.3 + w; n += 1 }; s = s*n",
+    "s = x; while true { s = s*1.5 + w; if s > 50.0 or not s > -50.0 { break }; if s < 3.0 { continue }; s = s + x*x }",
+    "s = 0; for i in range(30) { if i % 3 == 1 { continue }; s = s + x*i - w/(i + 1); if s > 60.0 { break } }",
+    "s = x; t = w; for i in range(12) { s, t = t, s } " .replace("s, t = t, s", "r = s; s = t*1.1; t = r - 0.1*w"),
+    "s = 0.0; for i in range(6) { for j in range(i, 6) { s = s + x*i*j/(1 + j); if s > 20.0 { break } } }",
+    "s = 0.0; n = 0; while n < 9 { n += 1; m = n; while m > 0 { m = m - 2; s = s*0.8 + cos(m*x) } }; s = s + m",
+    "s = 1.0; for i in range(15) { s = 0.5*(s + square(x)/s) + scaled(w)*0.01 }",
+    "s = x; for i in range(15) { s = s*0.5 + root(s*s + 1.0)*w + sign(s - 1.0) }",
+    "s = late(x) + late(w)*late(x*w)",
+    "s = 0.0; for i in range(15) { s = s + x if s < 4.0 else s*0.5 + w }",
+    "s = 0.0; for i in range(20, 0, -2) { s = s*x + i }; s = s + i",
+    "s = x; for i in range(0) { s = s*w }; for i in range(3) { s = s*w }",
+    "s = 1; for i in range(40) { s = s*3 % 1009 }; s = s*x",
+    "s = 1; for i in range(20) { s = s*3 // 2 - 1; if s > 50 { s = s*0.5 } }; s = s*x + w",
+    "s = 0; b = x*x; for i in range(9) { s = s + b*i }; b = 0.0",
+    "s = 0.0; a = [x, w, 1.0]; for i in range(9) { s = s + a[i % 3]*i }",
+    "s = x*ones(3); for i in range(9) { s = s*w + i }; s = sum(s)",
+    "s = 0.0; for i in range(9) { x = x*w; s = s + x }",
+    "s = 0.0; for i in range(9) { x := x*0.5; s = s + x*w }",
+    "s = 0.0; for a in [x, w, x*w, 2.0] { s = s + a*a }",
+    "s = 0.0; f = fn(z) = z*z*x; for i in range(9) { s = s + f(w)*i; if i == 4 { f = fn(z) = z*w } }",
+    "s = 0.0; g = fn(z) = z*s; for i in range(9) { s = s + x }; s = s + g(w)",
+    "s = x; for i in range(9) { s = detach(s)*w + x }",
+    "s = x; t = 1.0; for i in range(9) { s = s*w; if i > 20 { t = s } }; s = s + t",
+    "s = x; for i in range(9) { s = s*w; if i > 7 { late_name = s } }; s = s + late_name",
+    "s = 0.5; for i in range(9) { s = s*k }; y = 2.0; for i in range(30) { y = y*0.9 + s }",
+    "s = x; for i in range(9) { s = s*1e80 }; s = s/(1.0 + s*s)",
+    "s = x - 0.7; for i in range(9) { s = s*s*w }; s = sqrt(s)*(x - 0.7)",
+    "s = x - 0.7; for i in range(5) { s = sqrt(s)*1.0 }",
+    "s = x; for i in range(9) { s = s/(i - 4) }",
+    "s = x; for i in range(9) { s = log(s - 1.0)*w }",
+    "s = x; n = 1; for i in range(70) { n = n*3; s = s + w }",
+    "s = x; for i in range(9) { s = s + w // (5 - i) }",
+    "s = x; for i in range(9) { s = s + nothing }",
+    "s = x; for i in range(9) { expect s < 100.0; s = s + w }",
+    "s = x; for i in range(9) { s = abs(s - w)*maximum(s, 0.3) + x**i }",
+    "s = x; for i in range(9) { s = x + 0.0*s*w }",
+    "s = x; for i in range(9) { s = relu(s - 0.1*i) + pow(w, s) + tanh(s)*erf(w) + lgamma(s + 2.0) }",
+    "s = 0.0; fn f(a) { n = 0; while true { n += 1; if n > 12 { return a*n }; a = a*1.1 } }; s = f(x)*w",
+    "s = 0.0; fn f(a) { for i in range(12) { a = a*1.1 + w }; return a }; s = f(x) + f(w) + f(2)",
+]  # fmt: skip
+
+
+def answers(long: int, some: int, source: str, **options: Any) -> Any:
+    """What a program gives, or all that is said of why it doesn't."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(long_loops, "LONG", long)
+        patch.setattr(long_loops, "SOME", some)
+        try:
+            evaluation = evaluate(source, **options)
+        except GradcliError as error:
+            return str([(d.code, d.message, d.span, d.calls) for d in error.diagnostics]), None, None
+    return str(evaluation.diagnostics), evaluation.outputs, evaluation.gradients
+
+
+@pytest.mark.parametrize("some", [2**14, 3], ids=["at once", "some at a time"])
+@pytest.mark.parametrize(
+    "options", [{"mode": "reverse"}, {"mode": "forward"}, {"grad": False}, {"wrt": ("w",)}, {"wrt": ("b",)}], ids=str
+)
+@pytest.mark.parametrize("loop", LOOPS)
+def test_the_turns_give_the_same(loop: str, options: dict[str, Any], some: int) -> None:
+    source = f"{HEAD}{FUNCTIONS}b = x*w\n{loop}\noutput s, v = s*b"
+    assert_same(answers(2, some, source, **options), answers(NEVER, some, source, **options))
+
+
+@pytest.mark.parametrize("x", [0.0, -2.0, 1e200, float("inf"), float("nan")])
+@pytest.mark.parametrize("loop", [loop for loop in LOOPS[:16] if "root" not in loop])
+def test_special_values(loop: str, x: float) -> None:
+    for mode in ("reverse", "forward"):
+        source = f"{HEAD}{FUNCTIONS}{loop}\noutput s".replace("x = 0.7", f"x = {x}")
+        assert_same(answers(2, 2**14, source, mode=mode), answers(NEVER, 0, source, mode=mode))
+
+
+@pytest.fixture
+def done(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The turns that were done together, each time."""
+    found: list[int] = []
+    original = long_loops.LongLoop._some
+
+    def some(self: Any, frame: list[Any], turns: range) -> bool | None:
+        ended = original(self, frame, turns)
+        if ended is not None:
+            found.append(len(turns))
+        return ended
+
+    monkeypatch.setattr(long_loops.LongLoop, "_some", some)
+    return found
+
+
+def test_most_loops_are_done_together(done: list[int]) -> None:
+    for loop in LOOPS[:15]:
+        done.clear()
+        answers(2, 2**14, f"{HEAD}{FUNCTIONS}{loop}\noutput s", mode="reverse")
+        assert done, loop
+
+
+@pytest.mark.parametrize(
+    ("more", "options"),
+    [
+        ("", {"hessian": True}), ("", {"jacobian": True}), ("", {"trace": True}), ("", {"max_steps": 10**6}),
+        ("", {"dtype": "float32"}), ("; y = grad(fn(z) = z*s)(x)", {}), ("; tape t { y = x*x }; z = t.gradient(y, x)", {}),
+        ("; y = vmap(fn(z) = z*s)([1.0, 2.0])", {}),
+    ],
+)  # fmt: skip
+def test_each_turn_is_recorded_where_more_is_asked(more: str, options: dict[str, Any], done: list[int]) -> None:
+    source = f"{HEAD}s = x\nfor i in range(30) {{ s = s*w + x*x }}{more}\noutput s"
+    found, expected = (answers(long, 2**14, source, **options) for long in (2, NEVER))
+    assert_same(found, expected)
+    assert not done or "vmap" in more
+
+
+def test_few_records_and_no_more_memory_than_the_turns_need(done: list[int]) -> None:
+    source = f"{HEAD}s = 0.0\nfor i in range(100000) {{ s = x*i*w }}\noutput s"
+    evaluation = gradcli.load(source=source).with_options(mode="reverse").run()
+    assert evaluation.gradients["s"] == {"x": 99999 * 0.4, "w": 99999 * 0.7}
+    assert sum(done) == 100_000 - long_loops.LONG
+
+
+def test_a_program_runs_again_with_other_kinds(done: list[int]) -> None:
+    source = "var x = 1.0\nfrozen c\ns = c\nfor i in range(2000) { s = s + x*0.5 }\noutput t = sum(s)"
+    program = gradcli.load(source=source)
+    for c, n in ((0.5, 1), (np.array([0.25, 1.0]), 2), (3.0, 1)):
+        found = program.run(c=c)
+        assert found.outputs["t"] == np.sum(c) + 1000.0 * n
+        assert found.gradients["t"]["x"] == 1000.0 * n
+    assert len(done) == 2
+
+
+def test_a_function_may_be_called_by_many_threads() -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    program = gradcli.load(source="var x = 1.0\ns = 0.0\nfor i in range(3000) { s = s*0.5 + x*i }\noutput s")
+    expected = program.run(x=2.0).gradients
+    with ThreadPoolExecutor(4) as pool:
+        assert all(found.gradients == expected for found in pool.map(lambda _: program.run(x=2.0), range(12)))
+
+
+@settings(RELAXED, max_examples=60)
+@given(blocks(), st.booleans(), st.sampled_from(["reverse", "forward"]), st.sampled_from([2**14, 2]))
+def test_random_loops(body: str, nested: bool, mode: str, some: int) -> None:
+    body = body.replace("tanh(", "h(") if nested else body
+    source = f"""var x = 0.7; var w = 0.4
+{H}
+fn f(x, w) {{ a = x*w; b = 0; n = 0; i = 1; while n < 9 {{ n = n + 1; {body} }}; return a*b + x }}
+output s = f(x, w) + f(w, x*x)"""
+    assert_same(answers(1, some, source, mode=mode), answers(NEVER, some, source, mode=mode))
