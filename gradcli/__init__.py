@@ -27,11 +27,11 @@ module will be called. Every operation goes through `apply`, plain ones `at_once
 `fusion` write for hot scalar code means the same, with `compound` operations; `inlining` knows the functions that names stand
 for, and `readings` reads calls of these, and of their derivatives (`read_derivatives`), as formulas, turn by turn in loops
 (`read_loops`; where ints say how many turns, for these `known_ints`), each path through their `branches` by itself; where
-only the turns themselves say when they end, the function is read as a small program (`loop_reading`), and functions are
-written that run it there and back (`loop_source`) for calls that are hot (`hot_loops`). `tape` is
-the trace, `windows` the views of it that tapes are, `reverse` the sweep back over it (from several seeds the `seeded_sweep`),
-`forward` what carries tangents along, `rules` and `formulas` the readings of the table's derivatives that both use;
-`recording` puts an operation there.
+only the turns themselves say when they end, the function is read as a small program (`loop_reading`), and functions are written
+that run it there and back (`loop_source`), for calls that are hot (`hot_loops`), and for the `turns` of a loop that runs long
+in its frame (`long_loops`). `tape` is the trace, `windows` the views of it that tapes are, `reverse` the sweep back over it
+(from several seeds the `seeded_sweep`), `forward` what carries tangents along, `rules` and `formulas` the readings of the
+table's derivatives that both use; `recording` puts an operation there.
 `derivatives`, `jacobians` and `batches` answer what is asked of values, `transforms` what is asked of functions, at the
 `levels` that they open; of functions of floats the shorter way (`scalar_transforms`), with a sweep over nothing but floats
 (`scalar_sweep`). A Jacobian takes few sweeps (`compressed`): `sparsity` finds, as `patterns`, which elements depend on

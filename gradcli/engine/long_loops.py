@@ -33,15 +33,18 @@ Through: TypeAlias = Callable[[list[Any], Iterable[Any]], Any]
 
 
 def long_loop(c: Compiler, node: program.While | program.For) -> LongLoop | None:
-    """How the loop runs once it is long; None where nothing is gained, or each turn is to be seen."""
-    return LongLoop(node, c.functions, c.declared) if c.only_gradients and not (c.slow or c.counts or not c.fuses) else None
+    """How the loop runs once it is long; None where each turn is to be seen, or floats are NumPy's."""
+    return None if c.slow or c.counts or not c.fuses else LongLoop(node, c.functions, c.declared, c.only_gradients)
 
 
 class LongLoop:
-    """A loop of a frame of which `known` are the functions that names hold for good, and `declared` the names of variables."""
+    """A loop of a frame of which `known` are the functions that names hold for good, and `declared` the names of variables.
+    Where more than `only_gradients` is asked of the program, what these pass is done turn by turn."""
 
-    def __init__(self, node: program.While | program.For, known: dict[int, Known], declared: set[int]) -> None:
-        self._node, self._known, self._declared = node, known, declared
+    def __init__(
+        self, node: program.While | program.For, known: dict[int, Known], declared: set[int], only_gradients: bool
+    ) -> None:
+        self._node, self._known, self._declared, self._only_gradients = node, known, declared, only_gradients
         self._site = Site(LOOP, node.span)
         self._is_read = False
         self._looped: Looped | None = None
@@ -73,7 +76,7 @@ class LongLoop:
         values = [read(frame[k][0] if is_cell else frame[k]) for k, is_cell in self._places]
         kinds = tuple([_kind(run, v) for v in values])
         if kinds not in self._turns and len(self._turns) < MAX_VARIANTS:
-            self._turns[kinds] = _written(self._looped, kinds)
+            self._turns[kinds] = self._written(self._looped, kinds)
         found = self._turns.get(kinds)
         if found is None:
             return None
@@ -81,6 +84,14 @@ class LongLoop:
             return self._done(run, frame, turns, found, kinds, values)
         except REFUSING:
             return None
+
+    def _written(self, looped: Looped, kinds: tuple[str, ...]) -> Turns | None:
+        boxes = {"traced", "dual"}.intersection(kinds)
+        if "" in kinds or len(boxes) > 1 or (boxes and not self._only_gradients):
+            return None
+        with suppress(NotPlainError):
+            return Turns(looped, kinds)
+        return None
 
     def _done(self, run: Run, frame: list[Any], turns: range, found: Turns, kinds: tuple[str, ...], values: list[Any]) -> bool:
         """Does the turns by the function that was found. Raises what `REFUSING` says where it gives up."""
@@ -132,11 +143,3 @@ def _kind(run: Run, value: Any) -> str:
     if type(value) is tuple and type(value[0]) is float and value[2].trace is run.trace and run.trace.segment is not None:
         return "traced"
     return "dual" if type(value) is Dual and type(value.primal) is type(value.tangent) is float else ""
-
-
-def _written(looped: Looped, kinds: tuple[str, ...]) -> Turns | None:
-    if "" in kinds or {"traced", "dual"} <= set(kinds):
-        return None
-    with suppress(NotPlainError):
-        return Turns(looped, kinds)
-    return None

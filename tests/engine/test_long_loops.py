@@ -139,6 +139,13 @@ def test_each_turn_is_recorded_where_more_is_asked(more: str, options: dict[str,
     assert not done or "vmap" in more
 
 
+def test_plain_numbers_need_no_more(done: list[int]) -> None:
+    source = "var x = 0.5\ns = 0.0\nfor i in range(30) { s = s*0.5 + i }\ny = grad(fn(z) = z*z)(x)*s\noutput y"
+    found, expected = (answers(long, 2**14, source) for long in (2, NEVER))
+    assert_same(found, expected)
+    assert done
+
+
 def test_few_records_and_no_more_memory_than_the_turns_need(done: list[int]) -> None:
     source = f"{HEAD}s = 0.0\nfor i in range(100000) {{ s = x*i*w }}\noutput s"
     evaluation = gradcli.load(source=source).with_options(mode="reverse").run()
