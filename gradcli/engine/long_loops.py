@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from operator import length_hint
 from typing import Any, TypeAlias
 
 from ..lang import program
@@ -25,7 +26,8 @@ from .tape import Site
 from .turns import LOOP, Turned, Turns
 from .values import FRAME_HEAD, read
 
-LONG = 500  # turns, one by one, before functions are written
+LONG = 2000  # turns, one by one, before functions are written, which takes about as long
+FEW = 16  # turns each time that it runs: a shorter loop takes longer to begin than to end
 SOME = 2**14  # turns at a time: what no later turn depends on is let go of after them
 ENDLESS = range(2**62)
 
@@ -50,21 +52,32 @@ class LongLoop:
         self._looped: Looped | None = None
         self._places: list[tuple[int, bool]] = []  # of the names in a frame, and whether they are cells
         self._turns: dict[tuple[str, ...], Turns | None] = {}
+        self._count = self._times = 0  # of turns that were done one by one, and of times that it ran
 
     def run(self, frame: list[Any], items: Iterable[Any], through: Through) -> Any:
         """Runs it over `items`: `through(frame, items)` does turns one by one, and gives how they end, None if with the items."""
         rest = items if type(items) is range else ENDLESS
-        some = 1 if self._turns else LONG
-        completion = through(frame, rest[:some])
-        rest = rest[some:]
-        while completion is None and rest:
+        if is_worth := self._count >= max(LONG, FEW * self._times):
+            first = 1  # after which all names have values
+        else:
+            first = LONG - self._count if self._count < LONG else LONG
+        turns = iter(rest[:first])
+        before = length_hint(turns)
+        completion = through(frame, turns)
+        if not is_worth:
+            self._times, self._count = self._times + 1, self._count + before - length_hint(turns)
+        if completion is not None:
+            return completion
+        rest = rest[first:]
+        while rest:
             ended = self._some(frame, rest[:SOME])
             if ended is None:
                 return through(frame, rest)
             rest = rest[SOME:]
             if ended:
                 break
-        return completion
+            frame[0].trace.turn_over()
+        return None
 
     def _some(self, frame: list[Any], turns: range) -> bool | None:
         """Does these turns. Returns whether the loop ended with one of them; None where none was done."""
@@ -96,15 +109,14 @@ class LongLoop:
     def _done(self, run: Run, frame: list[Any], turns: range, found: Turns, kinds: tuple[str, ...], values: list[Any]) -> bool:
         """Does the turns by the function that was found. Raises what `REFUSING` says where it gives up."""
         if "traced" in kinds:
-            run.trace.turn_over()
             primals = [v[0] if type(v) is tuple else v for v in values]
             active = tuple([k for k, kind in enumerate(kinds) if kind == "traced"])
             steps: list[Any] = []
             ended, *results = found.function(turns, steps.append, *primals)
             new = dict(zip(found.changed, results, strict=True))
-            outputs = [new[k] for k in found.moving]
-            boxed = record_parts(run.trace, self._site, values, primals, Turned(found, steps), outputs, active)
-            new.update(zip(found.moving, boxed, strict=True))
+            if outputs := [new[k] for k in found.moving]:
+                boxed = record_parts(run.trace, self._site, values, primals, Turned(found, steps), outputs, active)
+                new.update(zip(found.moving, boxed, strict=True))
         elif "dual" in kinds:
             duals = [v for v in values if type(v) is Dual]
             primals = [v.primal if type(v) is Dual else v for v in values]

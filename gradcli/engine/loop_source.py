@@ -152,7 +152,9 @@ class LoopWriter:
         return [*lines, *_assignment([*step.targets, *[2 * self.size + t for t, _ in moving]], texts)]
 
     def _tangent(self, formula: Formula) -> Formula:
-        partials, total = differentiate(followed(formula) if self.follows else formula, 2 * self.size), ZERO
+        if self.follows:
+            return followed(formula, lambda k: Formula("operand", 2 * self.size + k) if k % self.size in self.active else ZERO)
+        partials, total = differentiate(formula, 2 * self.size), ZERO
         for k in self._active_in(formula):
             total = plus(total, scaled("strict_mul", Formula("operand", 2 * self.size + k), partials[k]))
         return total
@@ -195,7 +197,8 @@ class LoopWriter:
         assigned = self._along if second else self._assigned
         cotangents = self._cotangents(moving)
         reads = sorted({int(k) for f in cotangents.values() for k in f.reads() if int(k) < self.size})
-        cotangents = self._cotangents([(t, followed(f)) for t, f in moving]) if self.follows else cotangents
+        if self.follows:
+            cotangents = self._cotangents([(t, followed(f, lambda k: Formula("operand", k))) for t, f in moving])
         if second:
             reads += [2 * self.size + k for k in reads if k in self.active]
         saved = "".join([f", x{k}" for k in reads])
@@ -272,11 +275,11 @@ class LoopWriter:
         return function
 
 
-def followed(formula: Formula) -> Formula:
-    """A formula that depends on what a formula does, on the same sides of its choices, with partials of 1."""
+def followed(formula: Formula, leaf: Callable[[int], Formula]) -> Formula:
+    """A sum of all that a formula depends on, on the same sides of its choices: of what `leaf` gives for its operands."""
     made: dict[int, Formula] = {}
     for node in formula:
-        new = node if not node.arguments else ZERO
+        new = leaf(int(node.value)) if node.kind == "operand" else ZERO
         if node.kind == "where":
             new = Formula("where", None, (node.arguments[0], *[made[id(a)] for a in node.arguments[1:]]))
         elif node.arguments and (op := OPS[node.kind]).differentiable and op.integers != "bool":
