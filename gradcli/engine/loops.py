@@ -100,11 +100,11 @@ def _loop(
 ) -> Statement:
     """A loop: `step(frame, item)` for each item, up to one that breaks off or returns."""
     site, alive = Site(MERGE, node.span), alive_inside(c, node)
-    long, is_counted = long_loop(c, node), isinstance(node, program.While)
+    long, is_while = long_loop(c, node), isinstance(node, program.While)
 
     def loop(frame: list[Any]) -> Completion:
         items = sequence(frame)
-        if long is not None and frame[0].group is None and (is_counted or type(items) is range):
+        if long is not None and frame[0].group is None and (is_while or type(items) is range):
             completion = long.run(frame, items, through)
         else:
             completion = through(frame, items)
