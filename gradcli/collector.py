@@ -6,6 +6,8 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+RARELY = 1_000_000  # new objects before the collector looks at them, in a process that does jobs which leave few cycles
+
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
@@ -22,6 +24,11 @@ def collector_paused() -> Iterator[None]:
 def keep_for_good() -> None:
     """Takes all that there is for what stays: the collector never looks at it again."""
     gc.freeze()
+
+
+def collect_rarely() -> None:
+    """For a process that takes apart what its jobs make: hardly anything is left for the collector to find."""
+    gc.set_threshold(RARELY)
 
 
 def collect_young() -> None:

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import combinations, repeat
 from typing import Any
 
-from ...collector import collect_young, collector_paused, keep_for_good
+from ...collector import collect_rarely, collect_young, collector_paused, keep_for_good
 from ...diagnostics import GradcliError
 from ...engine.history import ValueTrace
 from ...engine.values import Variable
@@ -53,6 +53,7 @@ def _begin() -> None:
     """What a process does before it checks anything."""
     one_thread()
     keep_for_good()
+    collect_rarely()
 
 
 @collector_paused()
