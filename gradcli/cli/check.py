@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from .. import report
+from ..collector import collect_rarely
 from ..diagnostics import Diagnostic, GradcliError
 from . import limits, options, output
 from .terminal import Terminal
@@ -68,6 +69,7 @@ def command(
       gradcli check -e 'var x = 2.0; y = x**3; expect y == 8.0' --format junit
       gradcli check . --jobs 2
     """
+    collect_rarely()
     options.verify_apart(files, output_file)
     terminal = Terminal(color, quiet, verbose)
     to_file = output_file not in (None, "-")

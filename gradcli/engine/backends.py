@@ -184,35 +184,38 @@ def ieee() -> Iterator[None]:
 
 @cache
 def _module(name: str) -> Any:
-    if name != "numpy":
-        return importlib.import_module(name)
-    with _blas_for_this_core():
+    with _blas_advised():
         module = importlib.import_module(name)
-    module.seterr(all="ignore")  # until `ieee` restores it
-    _keep_freed_memory()
+    if name == "numpy":
+        module.seterr(all="ignore")  # until `ieee` restores it
+        _keep_freed_memory()
     return module
 
 
-_CORE = "OPENBLAS_CORETYPE"
+_CORE, _PATIENCE = "OPENBLAS_CORETYPE", "OPENBLAS_THREAD_TIMEOUT"
 _AVX512 = frozenset(("avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"))  # what OpenBLAS's kernels need
+_TICKS = "20"  # of the processor's clock, as a power of two: about a third of a millisecond
 
 
 @contextmanager
-def _blas_for_this_core() -> Iterator[None]:
-    """Tells the OpenBLAS in NumPy's wheels what kernels to use where it guesses wrong; it reads that once, when it is loaded.
+def _blas_advised() -> Iterator[None]:
+    """Tells the OpenBLAS in the wheels of NumPy and SciPy what it reads once, when it is loaded; the choices of the user, and any
+    other BLAS, are left alone. Where NumPy is loaded before gradcli is, nothing can be done.
 
-    It doesn't know AMD's newer cores, and multiplies matrices at half their speed. The choice of the user, and any other
-    BLAS, are left alone. Where NumPy is loaded before gradcli is, nothing can be done.
+    What kernels to use, where it guesses wrong: it doesn't know AMD's newer cores, and multiplies matrices at half their speed.
+    And how long its threads are to turn round before they sleep, where nobody has work for them: by itself it has them keep
+    a core busy for 20 ms, from the moment that it is loaded, at the cost of whoever needs that core.
     """
     core = "" if _CORE in os.environ or "numpy" in sys.modules else blas_core(_processor())
-    if not core or not _has_openblas():
-        yield
-        return
-    os.environ[_CORE] = core
+    advice = {_CORE: core} if core and _has_openblas() else {}
+    if _PATIENCE not in os.environ:
+        advice[_PATIENCE] = _TICKS
+    os.environ.update(advice)
     try:
         yield
     finally:
-        os.environ.pop(_CORE, None)  # other processes may have another OpenBLAS
+        for name in advice:
+            os.environ.pop(name, None)  # other processes may have another OpenBLAS
 
 
 def blas_core(processor: str) -> str:

@@ -1,4 +1,4 @@
-"""How NumPy is loaded: the kernels that its OpenBLAS is told to use."""
+"""How NumPy is loaded: what its OpenBLAS is told."""
 
 from __future__ import annotations
 
@@ -35,18 +35,26 @@ LOAD = """
 import os, sys
 from gradcli.engine import backends
 backends.blas_core = lambda processor: "Haswell"
+names = "OPENBLAS_CORETYPE", "OPENBLAS_THREAD_TIMEOUT"
 seen = []
 load = backends.importlib.import_module
-backends.importlib.import_module = lambda name: seen.append(os.environ.get("OPENBLAS_CORETYPE")) or load(name)
+backends.importlib.import_module = lambda name: seen.append([os.environ.get(n) for n in names]) or load(name)
 backends.CPU.xp
-print(seen[0], os.environ.get("OPENBLAS_CORETYPE"))
+print(*seen[0], *[os.environ.get(n) for n in names])
 """
 
 
-@pytest.mark.parametrize(("chosen", "said"), [({}, "Haswell None"), ({"OPENBLAS_CORETYPE": "Zen"}, "Zen Zen")])
+@pytest.mark.parametrize(
+    ("chosen", "said"),
+    [
+        ({}, "Haswell 20 None None"),
+        ({"OPENBLAS_CORETYPE": "Zen"}, "Zen 20 Zen None"),
+        ({"OPENBLAS_THREAD_TIMEOUT": "26"}, "Haswell 26 None 26"),
+    ],
+)
 def test_openblas_is_told_while_it_is_loaded_and_the_users_choice_stands(chosen: dict[str, str], said: str) -> None:
     if not backends._has_openblas():
         pytest.skip("NumPy has another BLAS here")
-    environment = {k: v for k, v in os.environ.items() if k != "OPENBLAS_CORETYPE"} | chosen
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("OPENBLAS_")} | chosen
     done = subprocess.run([sys.executable, "-c", LOAD], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == said
