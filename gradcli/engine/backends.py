@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import math
-import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -17,6 +16,7 @@ from typing import Any
 
 from ..diagnostics import Diagnostic, GradcliError
 from ..ops.op import Op
+from .blas import blas_advised
 from .devices import free_host_memory, is_gpu
 
 ALONE = 10_000  # elements of a product that OpenBLAS computes in one thread; to wait for others can take very long
@@ -45,9 +45,10 @@ class Backend:
 
     @property
     def special(self) -> Any:
-        """The module of special functions, imported at first use (after NumPy, whose errors are values here)."""
+        """The module of special functions, or what has its functions, imported at first use (after NumPy, whose errors are values
+        here)."""
         assert self.xp
-        return _module(self._special)
+        return _scipy_special() if self._special == "scipy.special" else _module(self._special)
 
     def function(self, op: Op) -> Callable[..., Any]:
         """The array function of an elementwise op that is a primitive of the array module."""
@@ -166,6 +167,13 @@ class Backend:
         """Arrays may take so many bytes there; None for all that there are. The host's is a limit of the whole process."""
 
 
+@cache
+def _scipy_special() -> Any:
+    from .scipy_special import SpecialFunctions
+
+    return SpecialFunctions()
+
+
 @contextmanager
 def ieee() -> Iterator[None]:
     """Floating-point errors are values here, never warnings: the policy of every run. The caller's own is restored."""
@@ -184,63 +192,12 @@ def ieee() -> Iterator[None]:
 
 @cache
 def _module(name: str) -> Any:
-    with _blas_advised():
+    with blas_advised():
         module = importlib.import_module(name)
     if name == "numpy":
         module.seterr(all="ignore")  # until `ieee` restores it
         _keep_freed_memory()
     return module
-
-
-_CORE, _PATIENCE = "OPENBLAS_CORETYPE", "OPENBLAS_THREAD_TIMEOUT"
-_AVX512 = frozenset(("avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"))  # what OpenBLAS's kernels need
-_TICKS = "20"  # of the processor's clock, as a power of two: about a third of a millisecond
-
-
-@contextmanager
-def _blas_advised() -> Iterator[None]:
-    """Tells the OpenBLAS in the wheels of NumPy and SciPy what it reads once, when it is loaded; the choices of the user, and any
-    other BLAS, are left alone. Where NumPy is loaded before gradcli is, nothing can be done.
-
-    What kernels to use, where it guesses wrong: it doesn't know AMD's newer cores, and multiplies matrices at half their speed.
-    And how long its threads are to turn round before they sleep, where nobody has work for them: by itself it has them keep
-    a core busy for 20 ms, from the moment that it is loaded, at the cost of whoever needs that core.
-    """
-    core = "" if _CORE in os.environ or "numpy" in sys.modules else blas_core(_processor())
-    advice = {_CORE: core} if core and _has_openblas() else {}
-    if _PATIENCE not in os.environ:
-        advice[_PATIENCE] = _TICKS
-    os.environ.update(advice)
-    try:
-        yield
-    finally:
-        for name in advice:
-            os.environ.pop(name, None)  # other processes may have another OpenBLAS
-
-
-def blas_core(processor: str) -> str:
-    """OpenBLAS's name of the kernels for a processor, as /proc/cpuinfo describes it; "" where its own guess is right."""
-    facts = dict(line.split(":", 1) for line in processor.splitlines() if ":" in line)
-    words = {key.strip(): value.split() for key, value in facts.items()}
-    unknown = words.get("vendor_id") == ["AuthenticAMD"] and set(words.get("flags", [])) >= _AVX512
-    return "SkylakeX" if unknown else ""
-
-
-def _processor() -> str:
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
-            return file.read(8192).partition("\n\n")[0]
-    except OSError:
-        return ""  # not Linux
-
-
-def _has_openblas() -> bool:
-    """Whether NumPy is a wheel that has its OpenBLAS beside it."""
-    from importlib.util import find_spec
-
-    spec = find_spec("numpy")
-    folder = os.path.join(os.path.dirname(os.path.dirname(spec.origin or "")), "numpy.libs") if spec is not None else ""
-    return os.path.isdir(folder) and any("openblas" in name for name in os.listdir(folder))
 
 
 def _keep_freed_memory() -> None:

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from gradcli.engine import backends
-from gradcli.engine.backends import blas_core
+from gradcli.engine import blas
+from gradcli.engine.blas import blas_core
 
 AVX512 = "avx512f avx512cd avx512bw avx512dq avx512vl"
 
@@ -33,8 +33,8 @@ def test_no_description_is_no_advice() -> None:
 
 LOAD = """
 import os, sys
-from gradcli.engine import backends
-backends.blas_core = lambda processor: "Haswell"
+from gradcli.engine import backends, blas
+blas.blas_core = lambda processor: "Haswell"
 names = "OPENBLAS_CORETYPE", "OPENBLAS_THREAD_TIMEOUT"
 seen = []
 load = backends.importlib.import_module
@@ -53,7 +53,7 @@ print(*seen[0], *[os.environ.get(n) for n in names])
     ],
 )
 def test_openblas_is_told_while_it_is_loaded_and_the_users_choice_stands(chosen: dict[str, str], said: str) -> None:
-    if not backends._has_openblas():
+    if not blas._has_openblas():
         pytest.skip("NumPy has another BLAS here")
     environment = {k: v for k, v in os.environ.items() if not k.startswith("OPENBLAS_")} | chosen
     done = subprocess.run([sys.executable, "-c", LOAD], env=environment, capture_output=True, text=True, check=True)
