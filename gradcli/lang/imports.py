@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from ..diagnostics import Diagnostic, GradcliError, Source, Span, did_you_mean
@@ -46,7 +47,9 @@ class Importer:
             raise _error("E402", f"imports nest deeper than {_MAX_CHAIN} files", span)
         if file not in self.loaded:
             try:
-                source = read_source(file, name) if library or self.texts is None else Source(name, self.texts[str(file)])
+                if library:
+                    return _of_library(file, name)
+                source = read_source(file, name) if self.texts is None else Source(name, self.texts[str(file)])
             except OSError as error:
                 raise _error("E220", f"cannot read `{path}`", span, label=error.strerror or "") from None
             inner = Importer(file, self.loaded, (*chain, file), self.texts)
@@ -80,6 +83,13 @@ class Importer:
             help = did_you_mean(name, names) or f'a file is imported with `import "{name}.tg" as {name}`'
             raise _error("E220", f"the library has no `{name}`", span, help=help)
         return Path(os.path.realpath(file))
+
+
+@cache
+def _of_library(file: Path, name: str) -> program.Program:
+    """A program of the library, which all programs of a process share: it doesn't change."""
+    source = read_source(file, name)
+    return resolve(parse(source), source, Importer(file, chain=(file,)).load, imported=True)
 
 
 def imported_texts(node: program.Program) -> dict[str, str]:

@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gradcli.diagnostics import Source
 from gradcli.lang.imports import LIBRARY
 from gradcli.lang.parser import parse, read_source
 from gradcli.lang.printer import print_module
+from gradcli.lang.program import Import
+from gradcli.tasks.programs import parse_program
 
 from .programs import failure, outputs, value
 
@@ -208,3 +211,13 @@ def test_the_library_is_written_as_the_printer_writes_its_code() -> None:
     text = print_module(tree)
     again = read_source(LIBRARY / "nn.tg", "nn.tg")
     assert parse(type(again)("nn.tg", text)) == tree
+
+
+def test_programs_share_the_text_of_the_library_but_no_variable() -> None:
+    text = "import nn\nnet = nn.Dense(2, 1, nn.identity)\noutput b = net.b[0]"
+    first, second = (parse_program(Source("<a>", text)).body[0] for _ in range(2))
+    assert isinstance(first, Import)
+    assert isinstance(second, Import)
+    assert first.program is second.program
+    changed = text.replace("output", "net.b := [3.0]\noutput")
+    assert [value(program) for program in (changed, text, changed)] == [3.0, 0.0, 3.0]
