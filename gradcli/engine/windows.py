@@ -217,21 +217,24 @@ SHORT = 200  # records: it takes less to look at some of the last ones twice tha
 def _history(segment: Segment, targets: set[int]) -> list[tuple[int, Any, int | None]] | None:
     """The records that the targets depend on, newest first; None unless all are among the last few of one segment, as
     those of an iteration of a loop are."""
+    first, records = segment.first, segment.records
     needed = set(targets)
     newest = max(needed)
-    if min(needed) < segment.first or newest >= segment.first + len(segment):
+    if min(needed) < first or newest >= first + len(segment):
         return None
     history = []
-    for number in range(newest, max(newest - SHORT, segment.first - 1), -1):
+    for number in range(newest, max(newest - SHORT, first - 1), -1):
         if number not in needed:
             continue
         needed.remove(number)
-        k = (number - segment.first) * STRIDE
-        in0, in1 = segment.records[k + 1 : k + 3]
+        k = (number - first) * STRIDE
+        in0, in1 = records[k + 1], records[k + 2]
         history.append((number, in0, in1))
-        needed.update([n for n in inputs_of(in0, in1) if n >= 0])
+        for n in inputs_of(in0, in1):
+            if n >= first:
+                needed.add(n)
+            elif n >= 0:  # in a segment before
+                return None
         if not needed:
             return history
-        if min(needed) < segment.first:
-            return None
     return None

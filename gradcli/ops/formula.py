@@ -7,6 +7,7 @@ a function on floats and one on arrays of it, replays it through the trace, and 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Any
 
 
@@ -45,8 +46,7 @@ class Formula:
                     pending.extend((argument, False) for argument in reversed(node.arguments))
             # Without the formula itself: it would be a cycle, and so outlive its last use.
             self._order = tuple(node for node in order.values() if node is not self)
-        yield from self._order
-        yield self
+        return chain(self._order, (self,))
 
     def reads(self) -> set[int | str]:
         """The operands (by index) whose values the formula uses, and "result" if it uses the result."""

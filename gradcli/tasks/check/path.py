@@ -103,14 +103,14 @@ class Conditions:
         except GradcliError:
             return False
         known = {t[1]: v for t, v in zip(self.history.targets, values, strict=True)}
-        results: dict[int, Any] = {}
         for step in self.comparisons:
             operands = list(step.operands)
             for k, n in step.refs:
                 operands[k] = known.get(n, operands[k])
             same = compute(self.run, step, operands) == self._was(step)
-            results[step.number] = same if type(same) is bool else bool(CPU.xp.all(same))
-        return all(results.values())
+            if not (same if type(same) is bool else bool(CPU.xp.all(same))):
+                return False
+        return True
 
     def _was(self, step: Step) -> Any:
         at = (step.number - step.segment.first) * STRIDE
