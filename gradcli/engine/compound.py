@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..ops import OPS
-from ..ops.formula import Formula
+from ..ops.formula import Formula, key_of
 from ..ops.op import Op
 from .formulas import forward_formula, partial_formula, partial_on_reals, per_op
 
@@ -21,8 +21,36 @@ ONE, ZERO, RESULT = Formula("number", 1.0), Formula("number", 0.0), Formula("res
 DERIVED = "derived"  # the value of an operation in a formula that is a derivative
 
 
-def compound(name: str, formula: Formula, n_operands: int, category: str = "arithmetic") -> Op:
-    """The op of a formula of `n_operands` operands; of the category "derivatives" where a part of it is one."""
+class _Written:
+    """A formula as it is written, for look-ups: equal to any other that is written in the same way. What this file tells from
+    others by identity counts as written otherwise."""
+
+    __slots__ = ("_hash", "_key", "formula")
+
+    def __init__(self, formula: Formula) -> None:
+        self.formula = formula
+        self._key = key_of(formula), tuple([k for k, node in enumerate(formula) if node is ONE or node is ZERO])
+        self._hash = hash(self._key)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is _Written and self._key == other._key
+
+
+def compound(name: str, formula: Formula, n_operands: int) -> Op:
+    """The op of a formula of `n_operands` operands; of the category "derivatives" where a part of it is one. Formulas that are
+    written in the same way have the same: what was made of an expression is there when that is compiled again."""
+    return _of_written(name, _Written(formula), n_operands)
+
+
+@per_op
+def _of_written(name: str, written: _Written, n_operands: int) -> Op:
+    return _op(name, written.formula, n_operands, "arithmetic")
+
+
+def _op(name: str, formula: Formula, n_operands: int, category: str) -> Op:
     derivatives: list[Formula] = []
     category = "derivatives" if any(node.value == DERIVED for node in formula if node.arguments) else category
 
@@ -54,7 +82,7 @@ def cotangent_op(op: Op, operand: int) -> tuple[Op, tuple[int | str, ...]]:
     reads = tuple(sorted(partial.reads(), key=str))
     places: dict[int | str, Formula] = {read: Formula("operand", k + 1) for k, read in enumerate(reads)}
     formula = strict_product(Formula("operand", 0), substitute(partial, places))
-    return compound(f"cotangent of {op.name}", formula, 1 + len(reads), op.category), reads
+    return _op(f"cotangent of {op.name}", formula, 1 + len(reads), op.category), reads
 
 
 @per_op
@@ -68,7 +96,7 @@ def tangent_op(op: Op, active: tuple[int, ...]) -> tuple[Op, tuple[int | str, ..
     total = ZERO
     for k, partial in enumerate(partials):
         total = plus(total, scaled("strict_mul", Formula("operand", k), substitute(partial, places)))
-    return compound(f"tangent of {op.name}", total, n + len(reads), op.category), reads
+    return _op(f"tangent of {op.name}", total, n + len(reads), op.category), reads
 
 
 def tangent_formula(formula: Formula, n_operands: int, active: list[int]) -> Formula:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
+from types import CodeType, FunctionType
 from typing import Any
 
 from ..ops.formula import Formula
@@ -14,6 +16,18 @@ STRICT = frozenset(("strict_mul",))
 DEEP = 40  # parentheses in each other, of which Python reads 200
 REFUSING = (ValueError, OverflowError, ZeroDivisionError)  # how Python refuses what IEEE has a value for
 REFUSED = f"except ({', '.join([error.__name__ for error in REFUSING])})"
+
+
+def function_of(source: str, label: str, names: dict[str, Any]) -> Callable[..., Any]:
+    """The function that a source defines, where names stand for these."""
+    # A copy of the code, since the interpreter makes it fit the names that a function meets.
+    return FunctionType(_code_of(source, label).replace(), names)
+
+
+@lru_cache(maxsize=1024)
+def _code_of(source: str, label: str) -> CodeType:
+    """The code of the function; many are written in the same way, and differ in what their names stand for."""
+    return next(part for part in compile(source, label, "exec").co_consts if type(part) is CodeType)
 
 
 class FormulaSource:
@@ -125,9 +139,7 @@ class FormulaSource:
             names["refused"] = refused
             lines = ["try:", *[f"    {line}" for line in lines], f"{REFUSED}:", f"    return refused({parameters})"]
         body = "".join(f"    {line}\n" for line in lines)
-        exec(compile(f"def f({parameters}):\n{body}", "<formula>", "exec"), names)
-        function: Callable[..., Any] = names.pop("f")  # else names and function would refer to each other
-        return function
+        return function_of(f"def f({parameters}):\n{body}", "<formula>", names)
 
 
 def simplified(kind: str, arguments: tuple[Formula, ...]) -> Formula | None:

@@ -6,12 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ..ops import OPS
-from ..ops.formula import Formula
+from ..ops.formula import Formula, Key, key_of
 from ..ops.op import Op
 from .compound import EXPRESSION, compound, substitute
 from .formulas import forward_formula, scalar_function
 from .fused_source import Plan
-from .row_functions import Key, key_of
 from .run import Run
 from .tape import Site
 

@@ -16,7 +16,7 @@ from .apply import apply
 from .backends import INT_MAX, INT_MIN
 from .boxes import Dual, primal
 from .compound import EXPRESSION, compound, substitute, tangent_formula
-from .formula_source import REFUSED, FormulaSource
+from .formula_source import REFUSED, FormulaSource, function_of
 from .formulas import fast_by_name, forward_formula, scalar_function
 from .readings import READ
 from .scalar_calls import Operand, call_lines
@@ -255,9 +255,7 @@ class _Writer:
     def compiled(self, lines: list[str]) -> Callable[..., Any]:
         parameters = ", ".join(["frame", *self.given])
         source = f"def hot({parameters}):\n" + "".join(f"    {line}\n" for line in (*self.head, *lines))
-        exec(compile(source, "<fused expression>", "exec"), self.names)
-        hot: Callable[..., Any] = self.names["hot"]
-        return hot
+        return function_of(source, "<fused expression>", self.names)
 
     def _without_unread(self, result: _Value, lines: list[str]) -> _Value:
         """The result without the operands that it doesn't read. The function that was read for it may use them: what tapes

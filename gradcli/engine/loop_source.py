@@ -15,7 +15,7 @@ from ..ops import OPS
 from ..ops.formula import Formula
 from .backends import INT_MAX, INT_MIN
 from .compound import ZERO, differentiate, plus, scaled
-from .formula_source import STRICT, FormulaSource
+from .formula_source import STRICT, FormulaSource, function_of
 from .formulas import fast_by_name, scalar_by_name
 from .loop_reading import Branch, Loop, Looped, Part, Step
 from .read_derivatives import NotPlainError
@@ -270,9 +270,7 @@ class LoopWriter:
     def _function(self, parameters: list[str], lines: list[str]) -> Callable[..., Any]:
         names = self.names.copy()
         body = "".join(f"    {line}\n" for line in lines)
-        exec(compile(f"def run({', '.join(parameters)}):\n{body}", "<loops>", "exec"), names)
-        function: Callable[..., Any] = names.pop("run")  # else names and function would refer to each other
-        return function
+        return function_of(f"def run({', '.join(parameters)}):\n{body}", "<loops>", names)
 
 
 def followed(formula: Formula, leaf: Callable[[int], Formula]) -> Formula:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
-from ..ops.formula import Formula
+from ..ops.formula import Formula, Key, formula_of, key_of
 from ..ops.op import Op
 from .backends import CPU, LINE, Backend, shape_of
 from .compound import cotangents, differentiate
@@ -22,31 +22,11 @@ from .native import FLOATS, Kernel, Kernels
 from .rewriting import Rewriting
 from .row_source import RowSource, gives_bools
 
-Key: TypeAlias = tuple[tuple[str, Any, str, tuple[int, ...]], ...]
 RowFunction: TypeAlias = Callable[..., list[Any]]  # of the results' shape and the operands
 
 LEAST = 512  # rows at a time
 CACHED = 2**17  # elements of all arrays that a piece has to do with
 PIECE = 2**13  # elements of one of them, at least
-
-
-def key_of(formula: Formula) -> Key:
-    """What a formula says, for look-ups: its nodes, with the places of what they are applied to."""
-    places: dict[int, int] = {}
-    nodes = []
-    for node in formula:
-        places[id(node)] = len(places)
-        # By its text -0.0 isn't 0.0, and 1 isn't 1.0.
-        nodes.append((node.kind, node.value, repr(node.value), tuple([places[id(a)] for a in node.arguments])))
-    return tuple(nodes)
-
-
-def formula_of(key: Key) -> Formula:
-    """The formula that says this."""
-    nodes: list[Formula] = []
-    for kind, value, _, arguments in key:
-        nodes.append(Formula(kind, value, tuple([nodes[k] for k in arguments])))
-    return nodes[-1]
 
 
 @per_op

@@ -13,6 +13,7 @@ from typing import Any
 from ..ops import OPS
 from ..ops.formula import Formula
 from .backends import Backend
+from .formula_source import function_of
 from .formulas import array_by_name
 
 
@@ -75,9 +76,7 @@ class RowSource:
         parameters = [f"o{k}" for k in range(len(results))] + [f"b{k}" for k in range(self.buffers)]
         parameters += [f"x{k}" for k in range(len(self._whole))]
         body = "".join(f"    {line}\n" for line in self._lines)
-        exec(compile(f"def f({', '.join(parameters)}):\n{body}", "<formula on rows>", "exec"), names)
-        function: Callable[..., None] = names.pop("f")  # else names and function would refer to each other
-        return function
+        return function_of(f"def f({', '.join(parameters)}):\n{body}", "<formula on rows>", names)
 
     def _agreed(self, condition: Any) -> bool | None:
         """What all elements of a condition say; None where they differ."""

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ..ops.formula import Formula
 from ..ops.op import Op
 from .apply import apply
-from .formula_source import REFUSED, STRICT, FormulaSource
+from .formula_source import REFUSED, STRICT, FormulaSource, function_of
 from .formulas import fast_by_name, forward_formula, per_op
 from .run import Run
 from .tape import STRIDE, Site
@@ -87,9 +87,7 @@ def _caller(op: Op, traced: tuple[bool, ...]) -> Callable[..., Any]:
     otherwise = f"return apply(run, site, ({', '.join(parameters)},))"
     lines = [*head, *call_lines(names, op, operands, otherwise, otherwise)]
     body = "".join(f"    {line}\n" for line in lines)
-    exec(compile(f"def call(run, site, active, {', '.join(parameters)}):\n{body}", "<scalar call>", "exec"), names)
-    call: Callable[..., Any] = names["call"]
-    return call
+    return function_of(f"def call(run, site, active, {', '.join(parameters)}):\n{body}", "<scalar call>", names)
 
 
 def call_on_scalars(run: Run, site: Site, *values: Any) -> Any:

@@ -17,6 +17,7 @@ from .at_once import on_duals
 from .backends import INT_MAX, INT_MIN
 from .boxes import Dual
 from .compiler import Closure
+from .formula_source import function_of
 from .scalars import FAST
 from .tape import STRIDE, Site
 from .values import Variable
@@ -184,9 +185,7 @@ def closure(frame):
 def _factory(parameters: str, body: str) -> Callable[..., Closure]:
     indented = "".join(f"    {line}\n" for line in body.splitlines())
     names: dict[str, Any] = {"Variable": Variable, "Dual": Dual, "on_duals": _on_duals, "INT_MIN": INT_MIN, "INT_MAX": INT_MAX}
-    exec(compile(f"def make({parameters}):\n{indented}    return closure\n", "<scalar closure>", "exec"), names)
-    make: Callable[..., Closure] = names["make"]
-    return make
+    return function_of(f"def make({parameters}):\n{indented}    return closure\n", "<scalar closure>", names)
 
 
 def _on_duals(run: Any, site: Site, *operands: Any) -> Any:

@@ -9,13 +9,13 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
-from ..ops.formula import Formula
+from ..ops.formula import Formula, Key, formula_of
 from .backends import CPU, Backend, sum_to
 from .compound import differentiate, scaled
 from .formulas import per_op
 from .native import Kernel, Kernels, Strided, strided
 from .rewriting import Rewriting
-from .row_functions import CACHED, LEAST, PIECE, Key, buffers_of, formula_of, unbuffered
+from .row_functions import CACHED, LEAST, PIECE, buffers_of, unbuffered
 from .row_source import RowSource
 
 Place: TypeAlias = tuple[int, Any]  # the total, by its number, that a partial is added to, and the part of it

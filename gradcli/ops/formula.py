@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import Any
+from typing import Any, TypeAlias
 
 
 class Formula:
@@ -74,6 +74,28 @@ for _method, _name in {
 for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
     setattr(Formula, f"__{_name}__", _binary(_name))
 setattr(Formula, "__neg__", lambda self: Formula("neg", None, (self,)))  # noqa: B010
+
+
+Key: TypeAlias = tuple[tuple[str, Any, str, tuple[int, ...]], ...]
+
+
+def key_of(formula: Formula) -> Key:
+    """What a formula says, for look-ups: its nodes, with the places of what they are applied to."""
+    places: dict[int, int] = {}
+    nodes = []
+    for node in formula:
+        places[id(node)] = len(places)
+        # By its text -0.0 isn't 0.0, and 1 isn't 1.0.
+        nodes.append((node.kind, node.value, repr(node.value), tuple([places[id(a)] for a in node.arguments])))
+    return tuple(nodes)
+
+
+def formula_of(key: Key) -> Formula:
+    """The formula that says this."""
+    nodes: list[Formula] = []
+    for kind, value, _, arguments in key:
+        nodes.append(Formula(kind, value, tuple([nodes[k] for k in arguments])))
+    return nodes[-1]
 
 
 class Symbols:

@@ -9,9 +9,10 @@ import pytest
 
 import gradcli
 from gradcli.engine import blocks, fused_operation, fused_rows, mapping, native
-from gradcli.engine.row_functions import key_of, pull_function, value_function
+from gradcli.engine.row_functions import pull_function, value_function
 from gradcli.engine.sum_functions import sum_function
 from gradcli.ops import OPS
+from gradcli.ops.formula import key_of
 
 pytestmark = pytest.mark.filterwarnings("error")
 X = np.random.default_rng(3).normal(size=(50, 4))

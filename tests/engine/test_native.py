@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from gradcli.engine import native, native_source
 from gradcli.engine.backends import CPU, ieee
 from gradcli.engine.compound import cotangents
-from gradcli.engine.row_functions import Key, key_of, pull_function, value_function
+from gradcli.engine.row_functions import pull_function, value_function
 from gradcli.engine.sum_functions import sum_function
-from gradcli.ops.formula import Formula
+from gradcli.ops.formula import Formula, Key, key_of
 
 if not native.is_there():
     pytest.skip("llvmlite isn't installed", allow_module_level=True)

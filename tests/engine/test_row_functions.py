@@ -16,8 +16,8 @@ from gradcli.engine.compound import cotangents, differentiate
 from gradcli.engine.formula_source import FormulaSource
 from gradcli.engine.formulas import array_by_name
 from gradcli.engine.rewriting import Rewriting
-from gradcli.engine.row_functions import key_of, pull_function, value_function
-from gradcli.ops.formula import Formula, read_forward
+from gradcli.engine.row_functions import pull_function, value_function
+from gradcli.ops.formula import Formula, key_of, read_forward
 
 pytestmark = pytest.mark.filterwarnings("error")
 
