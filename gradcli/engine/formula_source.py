@@ -100,7 +100,7 @@ class FormulaSource:
 
     def _node(self, node: Formula) -> str:
         if node.kind == "number":
-            return f"({node.value!r})"
+            return repr(node.value) if type(node.value) is not complex and node.value >= 0 else f"({node.value!r})"
         if node.kind == "operand":
             return f"x{node.value}"
         if node.kind == "result":
