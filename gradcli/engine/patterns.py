@@ -82,9 +82,17 @@ def gathered(pattern: Pattern, origins: Any) -> Pattern:
 def merged(rows: Any, columns: Any, n: int, width: int) -> Pattern:
     """The pattern of `n` rows with these places, in any order and with repetitions; columns are less than `width`."""
     xp = CPU.xp
-    keys = xp.unique(rows * max(width, 1) + columns)
+    keys = unrepeated(rows * max(width, 1) + columns)
     rows, columns = xp.divmod(keys, max(width, 1))
     return Pattern(xp.searchsorted(rows, xp.arange(n + 1)), columns)
+
+
+def unrepeated(numbers: Any) -> Any:
+    """The different ones of some ints, in order. NumPy's own function for that loads all of masked arrays when it is first
+    called."""
+    xp = CPU.xp
+    ordered = xp.sort(numbers)
+    return ordered[xp.append(True, ordered[1:] != ordered[:-1])] if ordered.size else ordered
 
 
 def united(patterns: list[Any], width: int) -> Any:

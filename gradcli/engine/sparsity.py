@@ -19,7 +19,7 @@ from .backends import CPU, count, shape_of
 from .by_rows import varies
 from .lanes import Lanes
 from .own_rules import OwnCall
-from .patterns import FULL, NOTHING, Pattern, as_rows, empty, full, gathered, identity, of_sets, product, united
+from .patterns import FULL, NOTHING, Pattern, as_rows, empty, full, gathered, identity, of_sets, product, united, unrepeated
 from .reach import lines, reach, united_lines
 from .records import Record
 from .rules import array_language
@@ -262,7 +262,7 @@ class Propagation:
         """The patterns of what may depend on everything."""
         if any(pattern is FULL for _, _, pattern in inputs):
             return [FULL] * len(shapes)
-        columns = CPU.xp.unique(CPU.xp.concatenate([p.columns for _, _, p in inputs])) if inputs else empty(0).columns
+        columns = unrepeated(CPU.xp.concatenate([p.columns for _, _, p in inputs])) if inputs else empty(0).columns
         if len(columns) == self.width:
             return [FULL] * len(shapes)
         row = Pattern(CPU.xp.asarray([0, len(columns)]), columns)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import gradcli
 from gradcli.engine.colouring import colours, distinct, star, transposed
-from gradcli.engine.patterns import Pattern, merged
+from gradcli.engine.patterns import Pattern, merged, unrepeated
 from gradcli.engine.seeds import Sweeps
 
 from .programs import evaluate, failure, outputs
@@ -341,3 +341,8 @@ def test_star_colourings_tell_entries_apart(matrix: tuple[int, list[tuple[int, i
         alone = [sum((k, b) in whole and found[k] == found[a] for k in range(n)) == 1 for a, b in ((i, j), (j, i))]
         assert any(alone)
         assert alone[0] == (not several[j] >> found[i] & 1)
+
+
+@given(st.lists(st.integers(-5, 5)))
+def test_numbers_without_repetitions(numbers: list[int]) -> None:
+    assert unrepeated(np.array(numbers, int)).tolist() == sorted(set(numbers))
