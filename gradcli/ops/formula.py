@@ -36,14 +36,17 @@ class Formula:
         """Every node once, operands before the nodes that use them."""
         if self._order is None:
             order: dict[int, Formula] = {}
-            pending: list[tuple[Formula, bool]] = [(self, False)]
+            pending: list[Formula | tuple[Formula]] = [self]
             while pending:
-                node, visited = pending.pop()
-                if visited:
-                    order.setdefault(id(node), node)
-                elif id(node) not in order:
-                    pending.append((node, True))
-                    pending.extend((argument, False) for argument in reversed(node.arguments))
+                node = pending.pop()
+                if isinstance(node, tuple):  # whose arguments are there
+                    order.setdefault(id(node[0]), node[0])
+                elif id(node) in order:
+                    continue
+                elif node.arguments:
+                    pending += ((node,), *reversed(node.arguments))
+                else:
+                    order[id(node)] = node
             # Without the formula itself: it would be a cycle, and so outlive its last use.
             self._order = tuple(node for node in order.values() if node is not self)
         return chain(self._order, (self,))
