@@ -186,6 +186,8 @@ def from_outside(run: Run, name: str, given: Any, inside: Any, node: program.Dec
     """A value from outside as the declaration wants it: of the declared dtype, or of that of the value in the program,
     or with ints made floats where neither says. Raises GradcliError (E005) for what doesn't fit."""
     run.used_inputs.add(name)
+    if getattr(given, "strides", None) and not given.dtype.isnative:  # numbers in another machine's order of bytes
+        given = given.astype(given.dtype.newbyteorder("="))
     is_array = type(given) is CPU.ndarray and run.backend is CPU and given.shape
     if is_array and node.type is not None and dtype_name(given) == _dtype_of(run, node.type):  # there is nothing to convert
         _verify_shape(run, given.shape, node.type, node, "E005")

@@ -253,7 +253,7 @@ def _steps(found: Plan, single: Callable[..., Any]) -> list[tuple[Operation, Cal
     uses = Counter(ref for op in found.ops for ref in op.operands if ref[0] != "number")
     steps = []
     for op in found.ops:
-        kind, value = op.operands[0]
+        kind, value = op.operands[0] if op.operands else ("number", 0)  # none, where a call was read as a number
         is_new = found.leaves[value].is_new if kind == "leaf" else kind == "op" and found.ops[value].site.op.name in MAKES_NEW
         over = is_new and op.site.op.name in WRITES_OVER and uses[kind, value] == 1
         steps.append((op, partial(single, over=True) if over else single))

@@ -18,13 +18,13 @@ from .compiler import Compiler, own_nodes
 from .formula_source import REFUSING
 from .fusion import MAX_VARIANTS
 from .inlining import Known
-from .loop_reading import Looped, read_turns
+from .loop_reading import Looped, handed_on, read_turns
 from .read_derivatives import NotPlainError
 from .recording import record_parts
 from .run import Run
 from .tape import Site
 from .turns import LOOP, Turned, Turns
-from .values import FRAME_HEAD, read
+from .values import FRAME_HEAD, Variable, read
 
 LONG = 2000  # turns, one by one, before functions are written, which takes about as long
 FEW = 16  # turns each time that it runs: a shorter loop takes longer to begin than to end
@@ -51,6 +51,7 @@ class LongLoop:
         self._is_read = False
         self._looped: Looped | None = None
         self._places: list[tuple[int, bool]] = []  # of the names in a frame, and whether they are cells
+        self._handed_on: set[int] = set()  # the names, by position, that may come to stand for others as they are
         self._turns: dict[tuple[str, ...], Turns | None] = {}
         self._count = self._times = 0  # of turns that were done one by one, and of times that it ran
 
@@ -86,7 +87,10 @@ class LongLoop:
         if self._looped is None:
             return None
         run: Run = frame[0]
-        values = [read(frame[k][0] if is_cell else frame[k]) for k, is_cell in self._places]
+        values = [frame[k][0] if is_cell else frame[k] for k, is_cell in self._places]
+        if any([type(values[k]) is Variable for k in self._handed_on]):  # noqa: C419 - other names are to be the same variable
+            return None
+        values = list(map(read, values))
         kinds = tuple([_kind(run, v) for v in values])
         if kinds not in self._turns and len(self._turns) < MAX_VARIANTS:
             self._turns[kinds] = self._written(self._looped, kinds)
@@ -134,13 +138,15 @@ class LongLoop:
         return bool(ended)
 
     def _read(self) -> None:
-        self._is_read = True
         with suppress(NotPlainError):
             if any(slot.index in self._declared for slot in _assigned(self._node)):
                 raise NotPlainError  # a variable that is replaced
-            self._looped = read_turns(self._node, self._known)
-            slots = [node.slot for _, node in self._looped.operands if isinstance(node, program.Read)]
+            looped = read_turns(self._node, self._known)
+            slots = [node.slot for _, node in looped.operands if isinstance(node, program.Read)]
             self._places = [(slot.index + FRAME_HEAD, slot.cell) for slot in slots]
+            self._handed_on = {k for k, number in enumerate(looped.parameters) if number in handed_on(looped)}
+            self._looped = looped
+        self._is_read = True  # only then, for other threads
 
 
 def _assigned(node: program.While | program.For) -> list[program.Slot]:

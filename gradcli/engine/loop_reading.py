@@ -106,6 +106,37 @@ def read_turns(node: program.While | program.For, known: dict[int, Known]) -> Lo
     return Looped(list(names), begin, list(numbers), None, scope.result.value, len(reader.operands), [loop])
 
 
+def handed_on(looped: Looped) -> set[int]:
+    """The numbers that one of the parameters may become just as they are, by way of others."""
+    steps: list[Step] = []
+    list_parts(looped.body, steps, set())
+    found, reached = set[int](), set(looped.parameters)
+    while more := {k for step in steps for t, f in zip(*step, strict=True) if t in reached for k in _chosen(f)} - found:
+        found |= more
+        reached |= more
+    return found
+
+
+def _chosen(formula: Formula) -> set[int]:
+    """The numbers that a formula may be."""
+    if formula.kind == "where":
+        return _chosen(formula.arguments[1]) | _chosen(formula.arguments[2])
+    return {int(formula.value)} if formula.kind == "operand" else set()
+
+
+def list_parts(parts: list[Part], steps: list[Step], counters: set[int]) -> None:
+    """Lists the steps in parts, and the numbers that count turns."""
+    for part in parts:
+        if isinstance(part, Step):
+            steps.append(part)
+        elif isinstance(part, Branch):
+            list_parts(part.then, steps, counters)
+            list_parts(part.otherwise, steps, counters)
+        elif isinstance(part, Loop):
+            counters.update([] if part.counter is None else [part.counter])
+            list_parts(part.body, steps, counters)
+
+
 def _literal(node: program.Expression | None, frame: Frame) -> tuple[program.Function, Home]:
     """The function that is called, and the frame that what it captures is from."""
     if isinstance(node, program.FunctionLiteral):

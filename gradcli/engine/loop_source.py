@@ -17,7 +17,7 @@ from .backends import INT_MAX, INT_MIN
 from .compound import ZERO, differentiate, plus, scaled
 from .formula_source import STRICT, FormulaSource, function_of
 from .formulas import fast_by_name, scalar_by_name
-from .loop_reading import Branch, Loop, Looped, Part, Step
+from .loop_reading import Branch, Loop, Looped, Part, Step, list_parts
 from .read_derivatives import NotPlainError
 from .readings import COMPARISONS
 from .scalar_closures import EXACT_ON_INTS
@@ -55,7 +55,7 @@ class LoopWriter:
         self.by = [looped.parameters[k] for k in positions]
         self._ways_back: list[list[str]] = []  # of the steps that a gradient passes
         steps, counters = [looped.begin], set[int]()
-        _list_parts(looped.body, steps, counters)
+        list_parts(looped.body, steps, counters)
         self.kinds = {k: kind for (k, _), kind in zip(looped.operands, kinds, strict=True)}
         self.kinds.update(dict.fromkeys(counters, "int"))
         self.steps = steps
@@ -196,9 +196,10 @@ class LoopWriter:
             return self._assigned(step)
         assigned = self._along if second else self._assigned
         cotangents = self._cotangents(moving)
-        reads = sorted({int(k) for f in cotangents.values() for k in f.reads() if int(k) < self.size})
-        if self.follows:
-            cotangents = self._cotangents([(t, followed(f, lambda k: Formula("operand", k))) for t, f in moving])
+        following = self._cotangents([(t, followed(f, lambda k: Formula("operand", k))) for t, f in moving])
+        formulas = [*cotangents.values(), *following.values()]  # of which either may be what goes back over what is kept
+        reads = sorted({int(k) for f in formulas for k in f.reads() if int(k) < self.size})
+        cotangents = following if self.follows else cotangents
         if second:
             reads += [2 * self.size + k for k in reads if k in self.active]
         saved = "".join([f", x{k}" for k in reads])
@@ -293,16 +294,3 @@ def _assignment(numbers: Sequence[int], texts: list[str]) -> list[str]:
 
 def indented(lines: list[str]) -> list[str]:
     return [f"    {line}" for line in lines or ["pass"]]
-
-
-def _list_parts(parts: list[Part], steps: list[Step], counters: set[int]) -> None:
-    """Lists the steps in parts, and the numbers that count turns."""
-    for part in parts:
-        if isinstance(part, Step):
-            steps.append(part)
-        elif isinstance(part, Branch):
-            _list_parts(part.then, steps, counters)
-            _list_parts(part.otherwise, steps, counters)
-        elif isinstance(part, Loop):
-            counters.update([] if part.counter is None else [part.counter])
-            _list_parts(part.body, steps, counters)

@@ -95,7 +95,7 @@ class Turns:
         if any([t - t != 0.0 for t in found]):  # noqa: C419 - where the products must be the strict ones
             raise OverflowError
         if 0.0 in found:  # nothing moves it, or it stands still
-            moves = self._following.tangent()(turns, *primals, *[1.0] * len(tangents))[n:]
+            moves = self._moves(turns, *primals, *[1.0] * len(tangents))[n:]
             found = [t if m else None for t, m in zip(found, moves, strict=True)]
         return ended, results[: n - 1], found
 
@@ -120,14 +120,16 @@ class Turns:
         return writer.pull()
 
     @cached_property
-    def _following(self) -> TurnsWriter:
-        return TurnsWriter(self._looped, self._plain, self._by, follows=True)
+    def _moves(self) -> Callable[..., Any]:
+        """The tangents of what moves: above 0 where it does."""
+        return TurnsWriter(self._looped, self._plain, self._by, follows=True).tangent()
 
     @cached_property
     def _follow(self) -> Callable[..., Any]:
         """The way back of what depends on what."""
-        self._following.recorded()
-        return self._following.pull()
+        writer = TurnsWriter(self._looped, self._plain, self._by, follows=True)
+        writer.recorded()
+        return writer.pull()
 
 
 class Turned:

@@ -270,3 +270,10 @@ def test_outputs_that_are_constant_derivatives_get_no_gradient() -> None:
 
 def test_a_formula_may_take_its_constants_from_outside() -> None:
     assert evaluate("e * x", {"e": 3, "x": 2}).gradients["result"] == {"e": 2.0, "x": 3.0}
+
+
+def test_numbers_in_another_order_of_bytes() -> None:
+    for source in ("const b: float[_]\noutput s = b*b", "const b\noutput s = b*b", "const b = [1.0]\noutput s = b*b"):
+        (found,) = outputs(source, {"b": np.array([1.5, 2.0], ">f8")}).values()
+        assert found.dtype.isnative
+        np.testing.assert_array_equal(found, [2.25, 4.0])

@@ -108,3 +108,10 @@ def test_an_unassigned_name_is_found_first(monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_parameter_is_not_the_function_that_takes_its_name_later(monkeypatch: pytest.MonkeyPatch, source: str) -> None:
     cold, warm = _in_both(monkeypatch, source)
     np.testing.assert_equal(warm.outputs, cold.outputs)
+
+
+def test_a_call_that_comes_to_a_number_may_be_part_of_an_expression() -> None:
+    source = (
+        "var x = 0.7\nfn f(a) { q = a*2.0; return q }\nfn g() { q = 2.0; return q }\noutput y = x + f(1.5)\noutput z = x*x + g()"
+    )
+    assert evaluate(source).outputs == {"y": 3.7, "z": 0.7 * 0.7 + 2.0}

@@ -66,6 +66,12 @@ LOOPS = [
     "s = x; for i in range(9) { s = abs(s - w)*maximum(s, 0.3) + x**i }",
     "s = x; for i in range(9) { s = x + 0.0*s*w }",
     "s = x; for i in range(9) { s = relu(s - 0.1*i) + pow(w, s) + tanh(s)*erf(w) + lgamma(s + 2.0) }",
+    "s = x; n = 0; while n < 9 { n += 1; s = floor(2.0 if n < 0 else s) }",
+    "s = x; for i in range(9) { s = floor(x if i > 9 else s) }",
+    "s = x; for i in range(9) { y = c; s = s*w + y }; c := 5.0; s = s + y",
+    "s = x; r = x; a = c; d = k; for i in range(9) { r = a; a = d; d = r; s = s*w + a*x }; c := 5.0; s = s + a*d",
+    "s = x; for i in range(9) { y = c if i > 3 else w; s = s*w }; s = s + y",
+    "s = x; fn same(v) = v; for i in range(9) { y = same(w); s = s*w + late(w) }; s = s*y",
     "s = 0.0; fn f(a) { n = 0; while true { n += 1; if n > 12 { return a*n }; a = a*1.1 } }; s = f(x)*w",
     "s = 0.0; fn f(a) { for i in range(12) { a = a*1.1 + w }; return a }; s = f(x) + f(w) + f(2)",
 ]  # fmt: skip
@@ -88,11 +94,13 @@ def answers(long: int, some: int, source: str, **options: Any) -> Any:
 
 @pytest.mark.parametrize("some", [2**14, 3], ids=["at once", "some at a time"])
 @pytest.mark.parametrize(
-    "options", [{"mode": "reverse"}, {"mode": "forward"}, {"grad": False}, {"wrt": ("w",)}, {"wrt": ("b",)}], ids=str
+    "options",
+    [{"mode": "reverse"}, {"mode": "forward"}, {"grad": False}, {"wrt": ("w",)}, {"wrt": ("b",)}, {"wrt": ("r", "s", "x")}],
+    ids=str,
 )
 @pytest.mark.parametrize("loop", LOOPS)
 def test_the_turns_give_the_same(loop: str, options: dict[str, Any], some: int) -> None:
-    source = f"{HEAD}{FUNCTIONS}b = x*w\n{loop}\noutput s\noutput v = s*b"
+    source = f"{HEAD}{FUNCTIONS}b = x*w; r = b\n{loop}\noutput s\noutput v = s*b*r"
     assert_same(answers(2, some, source, **options), answers(NEVER, some, source, **options))
 
 
@@ -173,6 +181,17 @@ def test_a_function_may_be_called_by_many_threads() -> None:
     expected = program.run(x=2.0).gradients
     with ThreadPoolExecutor(4) as pool:
         assert all(found.gradients == expected for found in pool.map(lambda _: program.run(x=2.0), range(12)))
+
+
+def test_gradients_by_names_that_the_loop_assigns() -> None:
+    for loop, by in (
+        ("s = s*0.5 + x; r = s", "r"),
+        ("r = s; s = s*0.5 + x", "r"),
+        ("y = x; s = s*0.5 + y", "y"),
+        ("h = s*x; s = h*0.5", "h"),
+    ):
+        source = f"var x = 0.7\ns = x; r = 0.0; y = x; h = 0.0\nfor i in range(30) {{ {loop} }}\noutput z = s*2.0 + r + y"
+        assert_same(answers(2, 2**14, source, wrt=("x", by)), answers(NEVER, 2**14, source, wrt=("x", by)))
 
 
 @settings(RELAXED, max_examples=60)
