@@ -54,7 +54,9 @@ def limited(
     with _time_limit(timeout, last_words, grace), _memory_limit(memory if device == "cpu" else None):
         try:
             yield
-        except MemoryError as error:
+        except (MemoryError, SystemError) as error:
+            if type(error) is SystemError and memory is None:
+                raise  # else Python found no memory to say that it has none
             raise GradcliError(out_of_memory(str(error))) from None
 
 

@@ -86,9 +86,7 @@ def execute(compiled: Compiled, run: Run) -> list[Any]:
         if run.place is not None:  # a limit from outside doesn't know where it struck
             error.diagnostics[:] = [d if d.span else replace(d, span=run.place) for d in error.diagnostics]
         raise
-    except (MemoryError, SystemError) as error:
-        if type(error) is SystemError and run.settings.max_memory is None:
-            raise  # else Python's compiler found no memory, and lost the exception that says so
+    except MemoryError:
         run.fail("E405", "out of memory", run.place, help="make the arrays smaller, or raise --max-memory")
     return frame
 

@@ -78,6 +78,19 @@ def test_the_timer_is_gone_afterwards() -> None:
     assert done.stdout == "still here\n"
 
 
+def test_where_python_has_no_memory_to_say_so() -> None:
+    done = python("""
+        for memory in (2**40, None):
+            try:
+                with limited(None, memory, last_words): raise SystemError("error return without exception set")
+            except GradcliError as error:
+                print(error.diagnostics[0].code)
+            except SystemError as error:
+                print(error)
+    """)
+    assert done.stdout == "E405\nerror return without exception set\n"
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the data of a process")
 def test_memory() -> None:
     done = python("""
