@@ -58,19 +58,8 @@ class LongLoop:
     def run(self, frame: list[Any], items: Iterable[Any], through: Through) -> Any:
         """Runs it over `items`: `through(frame, items)` does turns one by one, and gives how they end, None if with the items."""
         rest = items if type(items) is range else ENDLESS
-        if is_worth := self._count >= max(LONG, FEW * self._times):
-            first = 1  # after which all names have values
-        else:
-            first = LONG - self._count if self._count < LONG else LONG
-        turns = iter(rest[:first])
-        before = length_hint(turns)
-        completion = through(frame, turns)
-        if not is_worth:
-            self._times, self._count = self._times + 1, self._count + before - length_hint(turns)
-        if completion is not None:
-            return completion
-        rest = rest[first:]
-        while rest:
+        completion, rest = self._begun(frame, rest, through)
+        while completion is None and rest:
             ended = self._some(frame, rest[:SOME])
             if ended is None:
                 return through(frame, rest)
@@ -78,7 +67,19 @@ class LongLoop:
             if ended:
                 break
             frame[0].trace.turn_over()
-        return None
+        return completion
+
+    def _begun(self, frame: list[Any], rest: range, through: Through) -> tuple[Any, range]:
+        """Does the first turns one by one: how they end, and what is left. It is a single one, after which all names have
+        values, once there were so many that the loop is a long one."""
+        if self._count >= max(LONG, FEW * self._times):
+            return through(frame, rest[:1]), rest[1:]
+        most = LONG - self._count if self._count < LONG else LONG
+        turns = iter(rest[:most])
+        before = length_hint(turns)
+        completion = through(frame, turns)
+        self._times, self._count = self._times + 1, self._count + before - length_hint(turns)
+        return completion, rest[most:]
 
     def _some(self, frame: list[Any], turns: range) -> bool | None:
         """Does these turns. Returns whether the loop ended with one of them; None where none was done."""

@@ -170,28 +170,20 @@ def _in_one_turn(parts: list[Part], inside: bool = False) -> list[Part]:
     return found
 
 
-class _Body(Scope):
-    """The names of the function. `values` has what each holds in terms of the numbers as they were when the step at hand began,
-    and `changed` those that are no longer what they were."""
+class _Statements(Scope):
+    """The names of a frame. `values` has what each holds in terms of the numbers as they were when the step at hand began, and
+    `changed` those that are no longer what they were."""
 
-    def __init__(self, reader: Reader, function: program.Function, home: Home, given: int) -> None:
-        super().__init__(reader, {}, {})
-        if function.rule is not None or function.opaque or function.self_slot is not None or given != len(function.parameters):
-            raise NotPlainError
-        self.body, self.result = function.body, reader.operand(None)
+    def __init__(self, reader: Reader) -> None:
+        Scope.__init__(self, reader, {}, {})
+        self.result = reader.operand(None)
         self.changed: dict[int, Formula] = {}  # by number
         self._numbers: dict[int, Formula] = {}  # by slot
-        self._called: dict[int, tuple[program.Function, Home]] = {}  # functions, by slot
         self._before: list[Part] | None = None  # what is done before the statement at hand, where anything can be
-        self.parameters: list[int] = [self.name(parameter.slot).value for parameter in function.parameters]
-        for outer, own in function.captures:
-            callee = home.callee(outer)
-            if callee is None:
-                self.values[own.index] = home.read(outer)
-            else:
-                self.functions[own.index] = callee
-                if (held := _held(outer, home)) is not None:
-                    self._called[own.index] = held
+
+    def held(self, slot: program.Slot) -> tuple[program.Function, Home] | None:
+        """The function that a name holds for good, and the frame that what it captures is from; None for any other name."""
+        return None
 
     def name(self, slot: program.Slot) -> Formula:
         """The number that a name is. Raises NotPlainError where functions inside may see it change."""
@@ -238,10 +230,6 @@ class _Body(Scope):
         before.append(Step(tuple(scope.parameters), tuple(given)))
         before.append(Loop(TRUE, None, (), [*_in_one_turn(scope.parts(scope.body)), Exit("raise")]))
         return scope.result
-
-    def held(self, slot: program.Slot) -> tuple[program.Function, Home] | None:
-        """The function that a name holds for good, and the frame that what it captures is from."""
-        return self._called.get(slot.index)
 
     # ---- statements --------------------------------------------------------------------------------------------------
 
@@ -303,13 +291,35 @@ class _Body(Scope):
         return Loop(TRUE, self.name(node.target.slot).value, bounds, self.parts(node.body))
 
 
-class _Turns(_Body, Home):
+class _Body(_Statements):
+    """The names of a function."""
+
+    def __init__(self, reader: Reader, function: program.Function, home: Home, given: int) -> None:
+        super().__init__(reader)
+        if function.rule is not None or function.opaque or function.self_slot is not None or given != len(function.parameters):
+            raise NotPlainError
+        self.body = function.body
+        self._called: dict[int, tuple[program.Function, Home]] = {}  # functions, by slot
+        self.parameters: list[int] = [self.name(parameter.slot).value for parameter in function.parameters]
+        for outer, own in function.captures:
+            callee = home.callee(outer)
+            if callee is None:
+                self.values[own.index] = home.read(outer)
+            else:
+                self.functions[own.index] = callee
+                if (held := _held(outer, home)) is not None:
+                    self._called[own.index] = held
+
+    def held(self, slot: program.Slot) -> tuple[program.Function, Home] | None:
+        return self._called.get(slot.index)
+
+
+class _Turns(_Statements, Home):
     """The names of the frame that a loop is in. All of them may be something else in the next turn."""
 
     def __init__(self, reader: Reader, known: dict[int, Known]) -> None:
-        Home.__init__(self, reader, known)
-        self.result = reader.operand(None)
-        self.changed, self._numbers, self._before = {}, {}, None
+        super().__init__(reader)
+        self.known = known
         self._slots: dict[int, program.Slot] = {}
 
     def names(self) -> list[tuple[program.Slot, Formula]]:

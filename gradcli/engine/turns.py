@@ -58,17 +58,14 @@ class TurnsWriter(LoopWriter):
         parameters = ["turns", *self._operands(), *[f"x{first + k}" for k in self.by]]
         return self._turned(parameters, self._along, still, [f"x{first + k}" for k in self.moving])
 
-    def recorded(self) -> Callable[..., Any]:
-        """The same of a function, which is called with each step that a gradient passes, and the names."""
-        return self._turned(["turns", "push", *self._operands()], lambda step: self._kept(False, step), [], [])
-
-    def pull(self) -> Callable[..., Any]:
-        """`(steps, *cotangents) -> cotangents`: of `by`, from those of what is `moving`; the last step comes first. To be written
-        after `recorded`."""
+    def there_and_back(self) -> tuple[Callable[..., Any], Callable[..., Any]]:
+        """The same of a function, which is called with each step that a gradient passes, and the names; and `(steps,
+        *cotangents) -> cotangents` back over these: of `by`, from those of what is `moving`. The last step comes first."""
+        there = self._turned(["turns", "push", *self._operands()], lambda step: self._kept(False, step), [], [])
         still = [f"x{self.size + k} = 0.0" for k in sorted(self.active) if k not in self.moving]
         parameters = ["steps", *[f"x{self.size + k}" for k in self.moving]]
         lines = [*still, *self._back("steps"), f"return {', '.join([f'x{self.size + k}' for k in self.by])},"]
-        return self._function(parameters, lines)
+        return there, self._function(parameters, lines)
 
 
 class Turns:
@@ -81,8 +78,7 @@ class Turns:
         writer = TurnsWriter(looped, self._plain, self._by)
         self.changed, self.moving = writer.changed, writer.moving
         if "traced" in kinds:
-            self.function = writer.recorded()
-            self._pull = writer.pull()
+            self.function, self._pull = writer.there_and_back()
         else:
             self.function = writer.tangent() if self._by else writer.value()
 
@@ -115,9 +111,8 @@ class Turns:
     @cached_property
     def _repairing(self) -> Callable[..., Any]:
         """The way back with products that are exactly 0 where either factor is."""
-        writer = TurnsWriter(self._looped, self._plain, self._by, fast=False)
-        writer.recorded()
-        return writer.pull()
+        _, back = TurnsWriter(self._looped, self._plain, self._by, fast=False).there_and_back()
+        return back
 
     @cached_property
     def _moves(self) -> Callable[..., Any]:
@@ -127,9 +122,8 @@ class Turns:
     @cached_property
     def _follow(self) -> Callable[..., Any]:
         """The way back of what depends on what."""
-        writer = TurnsWriter(self._looped, self._plain, self._by, follows=True)
-        writer.recorded()
-        return writer.pull()
+        _, back = TurnsWriter(self._looped, self._plain, self._by, follows=True).there_and_back()
+        return back
 
 
 class Turned:
