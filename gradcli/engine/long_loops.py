@@ -48,6 +48,8 @@ class LongLoop:
     ) -> None:
         self._node, self._known, self._declared, self._only_gradients = node, known, declared, only_gradients
         self._site = Site(LOOP, node.span)
+        breaks = any(isinstance(n, program.Break | program.Continue) for n in own_nodes([node]))
+        self._statements = 1 if breaks else len(node.body)  # in each turn, at least
         self._is_read = False
         self._looped: Looped | None = None
         self._places: list[tuple[int, bool]] = []  # of the names in a frame, and whether they are cells
@@ -63,10 +65,11 @@ class LongLoop:
             ended = self._some(frame, rest[:SOME])
             if ended is None:
                 return through(frame, rest)
-            rest = rest[SOME:]
             if ended:
                 break
+            frame[0].passed += len(rest[:SOME]) * self._statements
             frame[0].trace.turn_over()
+            rest = rest[SOME:]
         return completion
 
     def _begun(self, frame: list[Any], rest: range, through: Through) -> tuple[Any, range]:

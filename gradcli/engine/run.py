@@ -74,14 +74,15 @@ class Run:
     group      the rows that run together, where there are any (`lanes.py`); None outside
     changes    the states that were there before, for each division of the rows that is going on (`divergence.py`)
     parts_rows whether rows that do what is kept for all of them as one part from the others and begin again (`row_runs.py`)
+    passed     statements at least that loops did together, which no step counts
     draws      calls of random builtins so far: with the seed, the whole state of the generator
     """
 
     __slots__ = (
-        "_free_memory", "asks", "attached", "backend", "bodies", "changes", "declared", "depth", "derives", "diagnostics",
-        "direction", "direction_level", "draws", "executed", "expectations", "group", "imports", "inputs", "level", "once",
-        "outputs", "parts_rows", "paused", "place", "printed", "recordings", "replaced", "rules", "settings", "sizes", "steps",
-        "trace", "unconnected", "used_inputs",
+        "_free_memory", "asks", "attached", "backend", "bodies", "changes", "declared", "depth", "derives",
+        "diagnostics", "direction", "direction_level", "draws", "executed", "expectations", "group", "imports",
+        "inputs", "level", "once", "outputs", "parts_rows", "passed", "paused", "place", "printed", "recordings",
+        "replaced", "rules", "settings", "sizes", "steps", "trace", "unconnected", "used_inputs",
     )  # fmt: skip
 
     def __init__(self, settings: Settings, inputs: Mapping[str, Any], keeps_all: bool = False) -> None:
@@ -112,7 +113,7 @@ class Run:
         self.paused = self.bodies = self.recordings = 0
         self.executed: set[int] = set()
         self.place: Span | None = None
-        self.steps = 0
+        self.steps = self.passed = 0
         self.depth = 0
         self._free_memory: int | None = None
 

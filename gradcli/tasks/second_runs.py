@@ -51,6 +51,8 @@ def explain(
     node: program.Program, inputs: Mapping[str, Any], options: Options, answer: Answer, in_program: bool
 ) -> list[Diagnostic]:
     """The reasons of missing gradients, from a second run that keeps everything."""
+    if answer.run.passed > EXPLAIN_STEPS:
+        return _unsaid(answer)
     run = _short_run(inputs, options)
     try:
         frame = execute(compile_program(run.settings, node, keeps_all=True), run)
@@ -58,9 +60,12 @@ def explain(
             again = answer.again(run, frame)
             return _reasons(node, run, answer, again, in_program)
     except GradcliError:
-        unsaid = "the program is too long to say why"
-        pairs = [f"no gradient of `{of}` with respect to `{by}`" for of, by in answer.missing]
-        return [Diagnostic("W201", message, help=unsaid, reason="unknown") for message in pairs]
+        return _unsaid(answer)
+
+
+def _unsaid(answer: Answer) -> list[Diagnostic]:
+    pairs = [f"no gradient of `{of}` with respect to `{by}`" for of, by in answer.missing]
+    return [Diagnostic("W201", message, help="the program is too long to say why", reason="unknown") for message in pairs]
 
 
 def _reasons(node: program.Program, run: Run, answer: Answer, again: Answer, in_program: bool) -> list[Diagnostic]:

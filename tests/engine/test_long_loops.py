@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import gradcli
 from gradcli.diagnostics import GradcliError
 from gradcli.engine import long_loops
+from gradcli.tasks import second_runs
 
 from .programs import evaluate
 from .random_programs import RELAXED
@@ -162,6 +163,15 @@ def test_few_records_and_no_more_memory_than_the_turns_need(done: list[int]) -> 
     evaluation = gradcli.load(source=source).with_options(mode="reverse").run()
     assert evaluation.gradients["s"] == {"x": 99999 * 0.4, "w": 99999 * 0.7}
     assert sum(done) == 100_000 - long_loops.LONG
+
+
+def test_what_is_too_long_to_be_told_is_not_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = "var x = 0.5\nvar w = 0.5\ns = x\nfor i in range(100000) { s = s*0.5 + x }\noutput s"
+    monkeypatch.setattr(second_runs, "EXPLAIN_STEPS", 50_000)
+    expected = str(evaluate(source, max_steps=10**6).diagnostics)
+    monkeypatch.setattr(second_runs, "execute", None)
+    assert str(evaluate(source).diagnostics) == expected
+    assert "too long to say why" in expected
 
 
 def test_a_program_runs_again_with_other_kinds(done: list[int]) -> None:
