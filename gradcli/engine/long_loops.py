@@ -59,11 +59,14 @@ class LongLoop:
 
     def run(self, frame: list[Any], items: Iterable[Any], through: Through) -> Any:
         """Runs it over `items`: `through(frame, items)` does turns one by one, and gives how they end, None if with the items."""
+        if (self._is_read and self._looped is None) or (type(items) is range and len(items) < FEW):
+            return through(frame, items)
         rest = items if type(items) is range else ENDLESS
         completion, rest = self._begun(frame, rest, through)
         while completion is None and rest:
             ended = self._some(frame, rest[:SOME])
             if ended is None:
+                self._count = 0  # it isn't tried again at once
                 return through(frame, rest)
             if ended:
                 break
