@@ -60,7 +60,7 @@ class StructuralSweep(LaneSweep):
         if segment is None and not laned:
             self._by_arrays(site, operands, options, numbers, g, y, number)
         else:
-            self._by_language(site, operands, options, numbers, g, y, number, segment, laned)
+            self._by_language((site, operands, options, numbers, g, y, number), segment, laned)
 
     def _by_arrays(self, site: Site, operands: Any, options: Any, numbers: tuple[int, ...], g: Any, y: Any, number: int) -> None:
         """The shares of the operands by rules on plain arrays."""
@@ -81,18 +81,10 @@ class StructuralSweep(LaneSweep):
             self.add(n, self._fit(c, operands[k]), handed_on or id(c) not in given)
 
     def _by_language(
-        self,
-        site: Site,
-        operands: Any,
-        options: Any,
-        numbers: tuple[int, ...],
-        g: Any,
-        y: Any,
-        number: int,
-        segment: Segment | None,
-        laned: bool,
+        self, record: tuple[Site, Any, Any, tuple[int, ...], Any, Any, int], segment: Segment | None, laned: bool
     ) -> None:
         """The same by rules on values of the language, which are on the trace, or have rows."""
+        site, operands, options, numbers, g, y, number = record
         run, op = self.run, site.op
         m = Language(run, site) if self.recorded else RowLanguage(run, site)
         values = [Value(v, m) for v in operands]
