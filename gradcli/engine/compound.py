@@ -136,8 +136,20 @@ def derived(formula: Formula) -> Formula:
 def by_result(formula: Formula, n_operands: int) -> list[Formula] | None:
     """The partials of a formula, where its result says all that they need, as those of `relu(x + b)` or `exp(-x)`: no operand
     has to be kept. None for any other."""
+    if _reads_of_last(formula) != {"result"}:
+        return None
     partials = differentiate(formula, n_operands, result=RESULT)
     return partials if frozenset().union(*(p.reads() for p in partials)) == {"result"} else None
+
+
+def _reads_of_last(formula: Formula) -> frozenset[int | str]:
+    """What the partials of a formula's last operation read: its arguments, by index, but for numbers, or "result"."""
+    op = OPS.get(formula.kind) if formula.arguments else None
+    if op is None or not op.elementwise:
+        return frozenset()
+    numbers = {k for k, a in enumerate(formula.arguments) if a.kind == "number"}
+    asked = [k for k in range(len(formula.arguments)) if k not in numbers and op.partials[k] is not None]
+    return frozenset().union(*[partial_formula(op, k).reads() for k in asked]) - numbers
 
 
 def cotangents(formula: Formula, n_operands: int) -> tuple[tuple[int | str, ...], list[Formula]]:
@@ -151,9 +163,9 @@ def cotangents(formula: Formula, n_operands: int) -> tuple[tuple[int | str, ...]
 
 
 @per_op
-def pull_reads(op: Op) -> tuple[int | str, ...]:
-    """What the cotangents of an op's operands read: see `cotangents`."""
-    return cotangents(forward_formula(op), len(op.signature.operands))[0]
+def cotangents_of(op: Op) -> tuple[tuple[int | str, ...], list[Formula]]:
+    """Those of an op's operands."""
+    return cotangents(forward_formula(op), len(op.signature.operands))
 
 
 def differentiate(formula: Formula, n_operands: int, seed: Formula = ONE, result: Formula | None = None) -> list[Formula]:

@@ -54,6 +54,7 @@ class FusedArrays(FusedOperation):
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan)
         self._count = 0
+        # Whether it passes over memory once, whoever does it: two quick operations, and no array to write over.
         takes_over = any(leaf.is_new for leaf in plan.leaves)
         self._is_passing = len(plan.ops) < FEW and not takes_over and all(op.site.op.name in QUICK for op in plan.ops)
         self._functions: dict[Kinds, _Function | None] = {}
@@ -142,5 +143,5 @@ class FusedArrays(FusedOperation):
         value = value_function(CPU, self._key, wholes)
         by_itself = not active or is_quick or "result" in rule_reads(site.op, active)
         both = None if by_itself else value_function(CPU, self._key, wholes, active)
-        spare = [k for k, leaf in enumerate(self._plan.leaves) if leaf.is_new and wholes[k] and kinds[k][-1] == char]
+        spare = [k for k, leaf in enumerate(self._plan.leaves) if leaf.is_new and wholes[k]]
         return _Function(shape, active, lambda *given, out=None: value(*given, out=out)[0], both, spare)

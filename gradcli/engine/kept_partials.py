@@ -7,7 +7,7 @@ from typing import Any
 
 from ..ops.op import Op
 from .backends import Backend, shape_of, sum_to
-from .compound import pull_reads
+from .compound import cotangents_of
 from .row_functions import pulled
 from .small_arrays import SMALL, small_pull
 from .tape import Site
@@ -56,7 +56,7 @@ def by_formula(backend: Backend, site: Site, read: Sequence[Any], shapes: Sequen
 
 def read_by(op: Op, operands: Sequence[Any], y: Any) -> list[Any]:
     """What the shares of an expression's operands read, of these and the result."""
-    return [operands[k] if type(k) is int else y for k in pull_reads(op)]
+    return [operands[k] if type(k) is int else y for k in cotangents_of(op)[0]]
 
 
 def are_alike(g: Any, read: Sequence[Any]) -> bool:

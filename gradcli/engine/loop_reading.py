@@ -175,7 +175,7 @@ class _Statements(Scope):
     `changed` those that are no longer what they were."""
 
     def __init__(self, reader: Reader) -> None:
-        Scope.__init__(self, reader, {}, {})
+        Scope.__init__(self, reader, {}, {})  # by name, as what is beside this in a class begins in another way
         self.result = reader.operand(None)
         self.changed: dict[int, Formula] = {}  # by number
         self._numbers: dict[int, Formula] = {}  # by slot
@@ -189,6 +189,10 @@ class _Statements(Scope):
         """The number that a name is. Raises NotPlainError where functions inside may see it change."""
         if slot.cell or slot.index in self.functions:
             raise NotPlainError
+        return self.numbered(slot)
+
+    def numbered(self, slot: program.Slot) -> Formula:
+        """The same, whoever sees it."""
         if slot.index not in self._numbers:
             self._numbers[slot.index] = self.values[slot.index] = self.reader.operand(None)
         return self._numbers[slot.index]
@@ -325,20 +329,15 @@ class _Turns(_Statements, Home):
     def names(self) -> list[tuple[program.Slot, Formula]]:
         return [(slot, self._numbers[k]) for k, slot in self._slots.items()]
 
-    def name(self, slot: program.Slot) -> Formula:
+    def numbered(self, slot: program.Slot) -> Formula:
         if slot.index in self.known:
             raise NotPlainError
         self._slots[slot.index] = slot
-        return super().name(slot)
+        return super().numbered(slot)
 
     def read(self, slot: program.Slot) -> Formula:
-        if slot.index in self.values:
-            return self.values[slot.index]
-        if slot.cell and slot.index not in self.known:  # functions see it, too, but here it stays what it is
-            self._slots[slot.index] = slot
-            self._numbers[slot.index] = self.values[slot.index] = self.reader.operand(None)
-            return self.values[slot.index]
-        return self.name(slot)
+        # Functions may see a name, too, that is only read: it stays what it is.
+        return self.values[slot.index] if slot.index in self.values else self.numbered(slot)
 
     def held(self, slot: program.Slot) -> tuple[program.Function, Home] | None:
         return _held(slot, self)

@@ -103,6 +103,11 @@ def strided(values: Any, n: int) -> Strided | None:
     """How an array of `n` rows at most lies in memory; None where that isn't how kernels read or write one."""
     shape, strides = values.shape, values.strides
     rows = shape[-1] if shape else 1
-    if values.dtype.char not in "df?" or len(shape) > 2 or rows not in (1, n) or (rows > 1 and strides[-1] != values.itemsize):
+    if (
+        (values.dtype.char not in FLOATS and values.dtype.char != "?")
+        or len(shape) > 2
+        or rows not in (1, n)
+        or (rows > 1 and strides[-1] != values.itemsize)
+    ):
         return None
     return Strided(address_of(values), strides[0] if len(shape) == 2 and shape[0] > 1 else 0)

@@ -19,7 +19,7 @@ from .native import Kernel, Strided
 WIDEST = 64  # bytes in the widest registers; narrower ones take as much in several steps
 TOGETHER = 64  # rows that go through a loop over their elements side by side
 
-_FLOATS = {"d": ("double", "f64", 8), "f": ("float", "f32", 4)}  # NumPy's letter, LLVM's names, bytes
+_TYPES = {"d": ("double", "f64", 8), "f": ("float", "f32", 4)}  # NumPy's letter, LLVM's names, bytes
 _ARITHMETIC = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 COMPARISONS = {"lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge", "eq": "oeq", "ne": "une"}
 _FUNCTIONS = {"abs": "fabs", "sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc"}
@@ -166,7 +166,7 @@ class _Code:
     """The text of a kernel, in LLVM's language, line by line."""
 
     def __init__(self, n_arrays: int, char: str = "d") -> None:
-        self._float, self._suffix, self._size = _FLOATS[char]
+        self._float, self._suffix, self._size = _TYPES[char]
         self._lanes = WIDEST // self._size
         self._lines: list[str] = []
         self._names = 0

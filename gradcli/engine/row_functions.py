@@ -166,7 +166,7 @@ def pulled(
 ) -> list[Any]:
     """The cotangents of the operands `by` of an op, in the shape of its value's, `g`: an array of `shape`, or a number for one
     that is the same everywhere. Several may be one array; `out` is one that they may be written to. `read` is what they need
-    (`pull_reads`)."""
+    (`cotangents_of`)."""
     given = [*read, g]
     wholes = tuple([shape_of(v) == shape for v in given])
     found = pull_function(backend, _key_of_op(op), len(op.signature.operands), wholes, by)(shape, *given, out=out)

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..ops.op import Op
 from .backends import CPU, shape_of
-from .compound import cotangents
+from .compound import cotangents_of
 from .formulas import forward_formula, per_op
 from .row_functions import unbuffered
 
@@ -24,7 +24,7 @@ def small_value(op: Op) -> Callable[..., Any]:
 @per_op
 def small_pull(op: Op, by: tuple[int, ...]) -> Callable[..., list[Any]]:
     """The cotangents of its operands `by`, `(shape, *what they read, cotangent) -> arrays`, each of the value's shape."""
-    reads, found = cotangents(forward_formula(op), len(op.signature.operands))
+    reads, found = cotangents_of(op)
     function = unbuffered(CPU, [found[k] for k in by], len(reads) + 1)
     return lambda shape, *given: [_apart(c, shape, given) for c in function(*given)]
 

@@ -52,7 +52,7 @@ def explain(
 ) -> list[Diagnostic]:
     """The reasons of missing gradients, from a second run that keeps everything."""
     if answer.run.passed > EXPLAIN_STEPS:
-        return _unsaid(answer)
+        return _unsaid(answer)  # as it would turn out
     run = _short_run(inputs, options)
     try:
         frame = execute(compile_program(run.settings, node, keeps_all=True), run)

@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from gradcli.engine.compound import EXPRESSION, ONE, ZERO, compound, cotangent_op
+from gradcli.engine.compound import EXPRESSION, ONE, ZERO, compound, cotangent_op, cotangents
 from gradcli.engine.formula_source import function_of
-from gradcli.engine.formulas import scalar_function
+from gradcli.engine.formulas import rule_reads, scalar_function
 from gradcli.ops import OPS
 from gradcli.ops.formula import Formula, formula_of, key_of
 from gradcli.ops.registry import replaced
@@ -66,3 +66,20 @@ def test_functions_of_one_source_have_names_of_their_own() -> None:
     sine, cosine = (function_of(source, "<test>", {"g": g}) for g in (math.sin, math.cos))
     assert [sine(0.5), cosine(0.5), sine(0.5)] == [math.sin(0.5), math.cos(0.5), math.sin(0.5)]
     assert sine.__code__ is not cosine.__code__
+
+
+@pytest.mark.parametrize(
+    ("formula", "reads"),
+    [
+        (Formula("relu", None, (X + Y,)), ("result",)),
+        (Formula("exp", None, (-X,)), ("result",)),
+        (Formula("tanh", None, (X * Y,)), (0, 1)),
+        (X + Y, (0, 1)),
+        (Formula("sin", None, (X + Y,)), (0, 1)),
+    ],
+)
+def test_what_the_way_back_reads(formula: Formula, reads: tuple[int | str, ...]) -> None:
+    n = len(formula.reads())
+    assert cotangents(formula, n)[0] == reads
+    kept = rule_reads(compound(EXPRESSION, formula, n), tuple(range(n)))
+    assert kept == (set() if formula.kind == "add" else set(reads))
