@@ -79,11 +79,6 @@ def at_once(run: Run, site: Site, operands: Sequence[Any], options: Mapping[str,
     return record(trace, site, values, primals, y, active, options)
 
 
-def on_duals(run: Run, site: Site, *operands: Any) -> Any:
-    """What `at_once` gives for numbers of which one has a tangent, or variables that have one; None for other kinds."""
-    return None if run.trace.sees_plain else _on_duals(run, site, [v.box if type(v) is Variable else v for v in operands])
-
-
 def _on_floats(run: Run, site: Site, primals: list[Any]) -> Any:
     if run.settings.dtype != "float64":
         return None

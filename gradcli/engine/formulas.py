@@ -136,6 +136,18 @@ def scalar_push(op: Op, operands: tuple[int, ...], repairs: bool = False) -> Cal
     `repairs`: a product with a tangent or a partial of exactly 0 is 0; else that is asked for where the result isn't finite.
     """
     source = FormulaSource(arrays=False, fast=not repairs)
+    terms = tangent_terms(source, op, operands, repairs)
+    n = len(op.signature.operands)
+    parameters = ", ".join(["y", *(f"x{k}" for k in range(n)), *(f"t{k}_" for k in range(len(operands)))])
+    if repairs:
+        return source.function(parameters, " + ".join(terms), scalar_by_name)
+    repaired = source.names["repaired"] = _repairing(scalar_push, op, operands)
+    source.lines.append(f"t = {' + '.join(terms)}")
+    return source.function(parameters, f"t if t - t == 0.0 else repaired({parameters})", fast_by_name, repaired)
+
+
+def tangent_terms(source: FormulaSource, op: Op, operands: tuple[int, ...], repairs: bool = False) -> list[str]:
+    """What a tangent is the sum of, given the locals `y`, `x0`, …, and `t0_`, … for the tangent of each active operand."""
     source.names["strict"] = strict
     terms = []
     for position, k in enumerate(operands):
@@ -148,13 +160,7 @@ def scalar_push(op: Op, operands: tuple[int, ...], repairs: bool = False) -> Cal
             terms.append(f"strict(t{position}_, {source.value(partial)})")
         else:
             terms.append(f"t{position}_ * {source.value(partial)}")
-    n = len(op.signature.operands)
-    parameters = ", ".join(["y", *(f"x{k}" for k in range(n)), *(f"t{k}_" for k in range(len(operands)))])
-    if repairs:
-        return source.function(parameters, " + ".join(terms), scalar_by_name)
-    repaired = source.names["repaired"] = _repairing(scalar_push, op, operands)
-    source.lines.append(f"t = {' + '.join(terms)}")
-    return source.function(parameters, f"t if t - t == 0.0 else repaired({parameters})", fast_by_name, repaired)
+    return terms
 
 
 # ---- on arrays -------------------------------------------------------------------------------------------------------

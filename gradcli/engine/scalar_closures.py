@@ -13,11 +13,11 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from .apply import apply
-from .at_once import on_duals
 from .backends import INT_MAX, INT_MIN
 from .boxes import Dual
 from .compiler import Closure
 from .formula_source import function_of
+from .scalar_calls import call_on_scalars
 from .scalars import FAST
 from .tape import STRIDE, Site
 from .values import Variable
@@ -87,7 +87,7 @@ def closure(frame):
         if type(a) is float:
             return fast(a)
         if type(a) is not tuple or type(a[0]) is not float:
-            return run_op(frame[0], site, (a,)) if type(a) is not Dual else on_duals(frame[0], site, a)
+            return on_boxes(frame[0], site, a) if type(a) in BOXES else run_op(frame[0], site, (a,))
         x, n, origin = a
         y = fast(x)
     except (ValueError, OverflowError, ZeroDivisionError):
@@ -103,7 +103,7 @@ def _binary_factory(op: str, left: str, right: str) -> Callable[..., Closure]:
 
     operands = "\n    ".join(_source("a", Operand(left, None)) + _source("b", Operand(right, None)))
     otherwise = "return run_op(frame[0], site, (a, b))"
-    on_others = "return on_duals(frame[0], site, a, b) if type(a) is Dual or type(b) is Dual else run_op(frame[0], site, (a, b))"
+    on_others = "return (on_boxes(frame[0], site, a, b) if type(a) in BOXES or type(b) in BOXES else run_op(frame[0], site, (a, b)))"
     is_float = "True" if left == "float" else "False" if left == "int" else "type(a) is float"
     b_is_number = "True" if right in ("float", "int") else "type(b) is float or type(b) is int"
     on_ints = otherwise
@@ -184,14 +184,17 @@ def closure(frame):
 
 def _factory(parameters: str, body: str) -> Callable[..., Closure]:
     indented = "".join(f"    {line}\n" for line in body.splitlines())
-    names: dict[str, Any] = {"Variable": Variable, "Dual": Dual, "on_duals": _on_duals, "INT_MIN": INT_MIN, "INT_MAX": INT_MAX}
-    return function_of(f"def make({parameters}):\n{indented}    return closure\n", "<scalar closure>", names)
+    return function_of(f"def make({parameters}):\n{indented}    return closure\n", "<scalar closure>", _NAMES.copy())
 
 
-def _on_duals(run: Any, site: Site, *operands: Any) -> Any:
-    """An operation of which an operand has a tangent."""
-    y = on_duals(run, site, *operands)
-    return apply(run, site, operands) if y is None else y
+_NAMES: dict[str, Any] = {
+    "Variable": Variable,
+    "Dual": Dual,
+    "BOXES": frozenset((Dual, tuple)),
+    "on_boxes": call_on_scalars,
+    "INT_MIN": INT_MIN,
+    "INT_MAX": INT_MAX,
+}
 
 
 def unary(site: Site, operand: Operand, fast: Callable[[float], float]) -> Closure:

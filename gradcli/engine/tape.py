@@ -51,7 +51,7 @@ class Site:
         self.on_floats: Any = None  # the op as a function on floats, and on arrays, set when it first meets them (at_once.py)
         self.on_arrays: Any = None
         self.pull: Any = None  # the pullback on floats, set at the first sweep
-        self.calls: dict[tuple[bool, ...], Any] = {}  # its functions on floats (scalar_calls.py)
+        self.calls: dict[str, Any] = {}  # its functions on floats, by kinds of operands (scalar_calls.py)
         self.shares: list[Any] | None = None  # how a recorded sweep passes it on floats
         self.reads: frozenset[int | str] | None = None  # what the rule reads: operands by index, and "result" (apply.py)
         self.narrow = op.elementwise and len(op.signature.operands) <= 2  # how its records are laid out: Note [Records]
