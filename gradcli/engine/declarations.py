@@ -262,6 +262,10 @@ def compile_update(c: Compiler, node: program.Update) -> Callable[[list[Any]], N
     items = compile_items(c, node.variable.items) if isinstance(node.variable, program.Index) else None
     op_site = Site(node.op, node.span) if node.op is not None else None
     n_operations = _operations(node) if c.keeps_all else None
+    unseen = value  # the same where nothing of it is recorded
+    if n_operations is not None:
+        with c.within(keeps_all=False, slow=c.settings.dtype != "float64", fuses=True):
+            unseen = compile_value(c, node.value)
 
     def update(frame: list[Any]) -> None:
         run = frame[0]
@@ -282,7 +286,7 @@ def compile_update(c: Compiler, node: program.Update) -> Callable[[list[Any]], N
             assert isinstance(trace, KeepingTrace)
             segment, trace.segment = trace.segment, None
             try:
-                new = value(frame)
+                new = unseen(frame)
             finally:
                 trace.segment = segment
             trace.pass_over(n_operations or 0, new)

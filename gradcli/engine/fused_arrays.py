@@ -85,9 +85,11 @@ class FusedArrays(FusedOperation):
             else:
                 return MISS
             primals.append(p)
-        if not largest or run.backend is not CPU or run.trace.keeps_all:
+        if not largest or run.backend is not CPU:
             return MISS
         trace = trace or run.trace
+        if trace.keeps_constants or (trace.keeps_all and trace.segment is not None):
+            return MISS
         key = tuple(kinds)
         if key in self._functions:
             function = self._functions[key]
@@ -98,7 +100,7 @@ class FusedArrays(FusedOperation):
             if len(self._functions) >= MANY:
                 self._functions.clear()
             function = self._functions[key] = self._function(run, key)
-        if function is None or trace.keeps_constants or trace.keeps_all:
+        if function is None:
             return MISS
         return self._value(run, trace, function, boxes, primals)
 
