@@ -220,10 +220,7 @@ class Neighbours:
     @cached_property
     def _found(self) -> dict[tuple[str, str, int], dict[str, list[float]]]:
         point = self.point
-        names = {name for case in point.cases for name in case.gradients}
-        sources = {name: s for name, s in point.answer.sources.items() if name in names and type(s) is Variable}
-        directions = [(d, source) for name, source in sources.items() for d in point.cases[0].directions(name)]
-        pairs = [(direction, self._way(source, direction)) for direction, source in directions]
+        pairs = [(d, self._way(s, d)) for d in point.directions if type(s := point.answer.sources[d.variable]) is Variable]
         found: dict[tuple[str, str, int], dict[str, list[float]]] = {}
         at_once = int(MUCH / (200 * point.work * ROWS))  # `work` counts 200 elements as one operation
         for k in range(0, len(pairs), max(at_once, 1)) if at_once else ():

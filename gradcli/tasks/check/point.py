@@ -143,6 +143,17 @@ class Point:
         return self.work > LONG
 
     @cached_property
+    def is_long_in_all(self) -> bool:
+        """Whether runs for all directions in which variables are moved take so long together."""
+        return self.work * len(self.directions) > LONG
+
+    @cached_property
+    def directions(self) -> list[Direction]:
+        """All ways in which a variable that some output has a gradient by is moved."""
+        names = {name for case in self.cases for name in case.gradients}
+        return [d for name in self.answer.sources if name in names for d in self.cases[0].directions(name)]
+
+    @cached_property
     def neighbours(self) -> Neighbours:
         """The outputs beside the point."""
         return Neighbours(self)

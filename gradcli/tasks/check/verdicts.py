@@ -173,7 +173,7 @@ def _forward(judge: Judge, found: Finding) -> None:
         raise SkippedError(f"`{judge.direction.variable}` is no variable, and forward mode starts at variables")
     case, direction = judge.case, judge.direction
     try:
-        estimate = case.carried(direction) if case.point.is_long else case.tangent(direction)
+        estimate = case.carried(direction) if case.point.is_long_in_all else case.tangent(direction)
     except GradcliError as error:
         raise SkippedError(f"{error.diagnostics[0].message}") from None
     judge.compare(found, Estimate(estimate, 0.0), max(judge.size, abs(estimate)))
