@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from operator import attrgetter
 from typing import Any, TypeAlias
 
 from ..lang import program
@@ -75,12 +76,14 @@ class Compiler:
             vars(self).update(outside)
 
 
-class _Parts(dict[type, "tuple[str, ...] | None"]):
-    """The fields of a kind of node in which there may be others; None for what is no node."""
+class _Parts(dict[type, "Callable[[Any], tuple[Any, ...]] | None"]):
+    """What takes a kind of node apart: into the fields in which there may be others. None for what is no node."""
 
-    def __missing__(self, kind: Any) -> tuple[str, ...] | None:
-        is_node = issubclass(kind, program.Node | program.Argument | program.FunctionParameter)
-        self[kind] = tuple([name for name in kind.FIELDS if name != "span"]) if is_node else None
+    def __missing__(self, kind: Any) -> Callable[[Any], tuple[Any, ...]] | None:
+        self[kind] = None
+        if issubclass(kind, program.Node | program.Argument | program.FunctionParameter):
+            names = [name for name in kind.FIELDS if name != "span"]
+            self[kind] = attrgetter(*names) if len(names) > 1 else lambda node: tuple([getattr(node, name) for name in names])
         return self[kind]
 
 
@@ -99,7 +102,7 @@ def own_nodes(nodes: Any) -> Iterator[Any]:
             pending.extend(item)
         elif kind not in _OWN_FRAMES and (parts := PARTS[kind]) is not None:
             yield item
-            pending.extend([getattr(item, name) for name in parts])
+            pending.extend(parts(item))
 
 
 def own_cells(body: Any, parameters: tuple[program.FunctionParameter, ...] = ()) -> set[int]:
@@ -122,5 +125,5 @@ def own_cells(body: Any, parameters: tuple[program.FunctionParameter, ...] = ())
             found.update([outer.index for outer, _ in node.captures])
             pending.extend([p.default for p in node.parameters])
         elif (parts := PARTS[kind]) is not None:
-            pending.extend([getattr(node, name) for name in parts])
+            pending.extend(parts(node))
     return found

@@ -4,6 +4,7 @@ whose results nobody will differentiate needn't be recorded."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any, TypeGuard
 
 from ..lang import program
@@ -72,7 +73,7 @@ def asks_for_nothing(node: program.Program) -> bool:
     then needs no trace, and means the same as reverse mode. Where the text can't tell, the answer is no."""
     for item, _ in _everything(node.body):
         op = getattr(item, "op", None)
-        if not isinstance(item, _PLAIN) or isinstance(item, _WINDOWS) or (op is not None and (is_request(op) or op.reverse_only)):
+        if not _is_plain(type(item)) or isinstance(item, _WINDOWS) or (op is not None and (is_request(op) or op.reverse_only)):
             return False
         if isinstance(item, program.MethodCall) and item.name in _TAPE_REQUESTS:
             return False
@@ -122,6 +123,13 @@ _PLAIN = (
     | program.FunctionParameter | program.Argument | program.TypeSpec | program.Domain | program.Slice | program.EllipsisItem
     | program.Target | program.Expression
 )  # fmt: skip
+
+
+@cache
+def _is_plain(kind: type) -> bool:
+    return issubclass(kind, _PLAIN)
+
+
 # Requests that differentiate nothing that they computed themselves, or record that whatever the program does.
 _FIRST = frozenset(("grad", "vjp", "value_and_grad", "jacobian", "batch_jacobian", "hessian"))
 
@@ -138,7 +146,7 @@ def differentiates_once(node: program.Program, targets: Iterable[str] = ()) -> b
     at_once = _called_at_once(nodes)
     for item, inner in nodes:
         op = getattr(item, "op", None)
-        if not isinstance(item, _PLAIN) or (op is not None and op.engine and op.category not in ("derivatives", "lists")):
+        if not _is_plain(type(item)) or (op is not None and op.engine and op.category not in ("derivatives", "lists")):
             return False
         if isinstance(item, program.Apply) and is_request(item.op):
             if inner or item.op.name not in _FIRST or (item.op.transforms and id(item) not in at_once):
@@ -182,4 +190,4 @@ def _everything(nodes: Any) -> Iterator[tuple[Any, bool]]:
         elif (parts := PARTS[kind]) is not None:
             yield item, inner
             inner = inner or kind is program.Function or kind is program.Program
-            pending.extend([(getattr(item, name), inner) for name in parts])
+            pending.extend([(part, inner) for part in parts(item)])

@@ -49,7 +49,8 @@ def known_functions(c: Compiler, body: Any, function: program.Function | None = 
 def _slots(node: Any) -> list[program.Slot]:
     """The slots that a node itself has, other than by the nodes in it: it binds them."""
     found: list[program.Slot] = []
-    pending = [getattr(node, name) for name in PARTS[type(node)] or ()]
+    parts = PARTS[type(node)]
+    pending = [] if parts is None else [*parts(node)]
     while pending:
         item = pending.pop()
         if type(item) is program.Slot:

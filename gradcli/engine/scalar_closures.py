@@ -87,7 +87,7 @@ def closure(frame):
         if type(a) is float:
             return fast(a)
         if type(a) is not tuple or type(a[0]) is not float:
-            return on_boxes(frame[0], site, a) if type(a) in BOXES else run_op(frame[0], site, (a,))
+            return on_duals(frame[0], site, a) if moves(a) else run_op(frame[0], site, (a,))
         x, n, origin = a
         y = fast(x)
     except (ValueError, OverflowError, ZeroDivisionError):
@@ -103,7 +103,7 @@ def _binary_factory(op: str, left: str, right: str) -> Callable[..., Closure]:
 
     operands = "\n    ".join(_source("a", Operand(left, None)) + _source("b", Operand(right, None)))
     otherwise = "return run_op(frame[0], site, (a, b))"
-    on_others = "return (on_boxes(frame[0], site, a, b) if type(a) in BOXES or type(b) in BOXES else run_op(frame[0], site, (a, b)))"
+    on_others = "return on_duals(frame[0], site, a, b) if moves(a) or moves(b) else run_op(frame[0], site, (a, b))"
     is_float = "True" if left == "float" else "False" if left == "int" else "type(a) is float"
     b_is_number = "True" if right in ("float", "int") else "type(b) is float or type(b) is int"
     on_ints = otherwise
@@ -187,11 +187,16 @@ def _factory(parameters: str, body: str) -> Callable[..., Closure]:
     return function_of(f"def make({parameters}):\n{indented}    return closure\n", "<scalar closure>", _NAMES.copy())
 
 
+def _moves(value: Any) -> bool:
+    """Whether a value has a tangent, be it traced or not."""
+    return type(value) is Dual or (type(value) is tuple and type(value[0]) is Dual)
+
+
 _NAMES: dict[str, Any] = {
     "Variable": Variable,
     "Dual": Dual,
-    "BOXES": frozenset((Dual, tuple)),
-    "on_boxes": call_on_scalars,
+    "moves": _moves,
+    "on_duals": call_on_scalars,
     "INT_MIN": INT_MIN,
     "INT_MAX": INT_MAX,
 }
