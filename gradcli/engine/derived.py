@@ -4,7 +4,6 @@ whose results nobody will differentiate needn't be recorded."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
 from typing import Any, TypeGuard
 
 from ..lang import program
@@ -73,7 +72,7 @@ def asks_for_nothing(node: program.Program) -> bool:
     then needs no trace, and means the same as reverse mode. Where the text can't tell, the answer is no."""
     for item, _ in _everything(node.body):
         op = getattr(item, "op", None)
-        if not _is_plain(type(item)) or isinstance(item, _WINDOWS) or (op is not None and (is_request(op) or op.reverse_only)):
+        if not _IS_PLAIN[type(item)] or isinstance(item, _WINDOWS) or (op is not None and (is_request(op) or op.reverse_only)):
             return False
         if isinstance(item, program.MethodCall) and item.name in _TAPE_REQUESTS:
             return False
@@ -125,9 +124,15 @@ _PLAIN = (
 )  # fmt: skip
 
 
-@cache
-def _is_plain(kind: type) -> bool:
-    return issubclass(kind, _PLAIN)
+class _Plain(dict[type, bool]):
+    """Whether a kind of node is one of these."""
+
+    def __missing__(self, kind: type) -> bool:
+        self[kind] = issubclass(kind, _PLAIN)
+        return self[kind]
+
+
+_IS_PLAIN = _Plain()
 
 
 # Requests that differentiate nothing that they computed themselves, or record that whatever the program does.
@@ -146,7 +151,7 @@ def differentiates_once(node: program.Program, targets: Iterable[str] = ()) -> b
     at_once = _called_at_once(nodes)
     for item, inner in nodes:
         op = getattr(item, "op", None)
-        if not _is_plain(type(item)) or (op is not None and op.engine and op.category not in ("derivatives", "lists")):
+        if not _IS_PLAIN[type(item)] or (op is not None and op.engine and op.category not in ("derivatives", "lists")):
             return False
         if isinstance(item, program.Apply) and is_request(item.op):
             if inner or item.op.name not in _FIRST or (item.op.transforms and id(item) not in at_once):

@@ -89,7 +89,8 @@ def _caller(op: Op, kinds: str) -> Callable[..., Any]:
     names: dict[str, Any] = {"apply": apply}
     parameters = ", ".join(f"v{k}" for k in range(len(kinds)))
     otherwise = f"return apply(run, site, ({parameters},))"
-    head, operands = [], []
+    head: list[str] = []
+    operands: list[Operand] = []
     for k, kind in enumerate(kinds):
         value, number, origin, dual = f"v{k}", "", "", ""
         if kind in _TRACED:
@@ -98,7 +99,7 @@ def _caller(op: Op, kinds: str) -> Callable[..., Any]:
             value = f"p{k}"
         if kind in _MOVING:
             dual, value = value, f"{value}.primal"
-            head += [f"t{len([o for o in operands if o.dual])}_ = {dual}.tangent"]
+            head.append(f"t{len([o for o in operands if o.dual])}_ = {dual}.tangent")
         operands.append(Operand(value, number, origin, dual))
     duals = [operand.dual for operand in operands if operand.dual]
     if duals:
