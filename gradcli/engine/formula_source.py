@@ -49,6 +49,8 @@ class FormulaSource:
         self._text: dict[int, str] = {}
         self._depth: dict[int, int] = {}  # of the parentheses in it
         self._nodes: dict[tuple[Any, ...], Formula] = {}  # one for each that is written in the same way
+        self._interns: dict[int, Formula] = {}  # and which it is, by identity,
+        self._read: list[Formula] = []  # of what is in these, which keeps that alive
 
     def inside(self) -> FormulaSource:
         """Lines that run on one side of a branch only, after those that there are, and with the same names."""
@@ -56,6 +58,7 @@ class FormulaSource:
         inner.fast, inner.strict, inner.infix, inner.names = self.fast, self.strict, self.infix, self.names
         inner._before = self._before + len(self.lines)
         inner._text, inner._depth, inner._nodes = self._text.copy(), self._depth.copy(), self._nodes.copy()
+        inner._interns, inner._read = self._interns.copy(), self._read.copy()
         return inner
 
     def value(self, formula: Formula) -> str:
@@ -65,7 +68,7 @@ class FormulaSource:
     def values(self, formulas: list[Formula]) -> list[str]:
         """The same of several, which share what they have in common."""
         formulas = [self._interned(formula) for formula in formulas]
-        nodes = {id(node): node for formula in formulas for node in formula}
+        nodes = {id(node): node for formula in formulas for node in formula.others(self._text)}
         uses: dict[int, int] = {}
         for formula in formulas:
             uses[id(formula)] = uses.get(id(formula), 0) + len(formulas) - 1
@@ -73,8 +76,6 @@ class FormulaSource:
             for argument in node.arguments:
                 uses[id(argument)] = uses.get(id(argument), 0) + 1
         for node in nodes.values():
-            if id(node) in self._text:
-                continue
             text = self._node(node)
             depth = 1 + max([self._depth[id(a)] for a in node.arguments], default=-1)
             if node.arguments and (uses.get(id(node), 0) > 1 or depth > DEEP):
@@ -86,16 +87,18 @@ class FormulaSource:
 
     def _interned(self, formula: Formula) -> Formula:
         """The formula with each subexpression once, however often it was built."""
-        made: dict[int, Formula] = {}
-        for node in formula:
+        made = self._interns
+        self._read.append(formula)
+        for node in formula.others(made):
             arguments = tuple([made[id(a)] for a in node.arguments])
-            if (simpler := simplified(node.kind, arguments)) is not None:
-                made[id(node)] = simpler
-                continue
-            key = (node.kind, type(node.value), repr(node.value), *map(id, arguments))
-            if key not in self._nodes:
-                self._nodes[key] = Formula(node.kind, node.value, arguments)
-            made[id(node)] = self._nodes[key]
+            found = simplified(node.kind, arguments) if arguments else None
+            if found is None:
+                # By its text -0.0 isn't 0.0, and 1 isn't 1.0.
+                key = (node.kind, node.value, *map(id, arguments)) if arguments else (node.kind, repr(node.value))
+                found = self._nodes.get(key)
+                if found is None:
+                    found = self._nodes[key] = Formula(node.kind, node.value, arguments)
+            made[id(node)] = found
         return made[id(formula)]
 
     def _node(self, node: Formula) -> str:

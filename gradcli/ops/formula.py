@@ -6,7 +6,7 @@ a function on floats and one on arrays of it, replays it through the trace, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from itertools import chain
 from typing import Any, TypeAlias
 
@@ -35,21 +35,26 @@ class Formula:
     def __iter__(self) -> Iterator[Formula]:
         """Every node once, operands before the nodes that use them."""
         if self._order is None:
-            order: dict[int, Formula] = {}
-            pending: list[Formula | tuple[Formula]] = [self]
-            while pending:
-                node = pending.pop()
-                if isinstance(node, tuple):  # whose arguments are there
-                    order.setdefault(id(node[0]), node[0])
-                elif id(node) in order:
-                    continue
-                elif node.arguments:
-                    pending += ((node,), *reversed(node.arguments))
-                else:
-                    order[id(node)] = node
             # Without the formula itself: it would be a cycle, and so outlive its last use.
-            self._order = tuple(node for node in order.values() if node is not self)
+            self._order = tuple(self.others(())[:-1])
         return chain(self._order, (self,))
+
+    def others(self, known: Container[int]) -> list[Formula]:
+        """The same without those whose identity is `known`; what is below these is known, too."""
+        order: dict[int, Formula] = {}
+        pending: list[Formula | tuple[Formula]] = [self]
+        while pending:
+            node = pending.pop()
+            if isinstance(node, tuple):  # whose arguments are there
+                order.setdefault(id(node[0]), node[0])
+            elif id(node) in order or id(node) in known:
+                continue
+            elif node.arguments:
+                pending.append((node,))
+                pending.extend(reversed(node.arguments))
+            else:
+                order[id(node)] = node
+        return list(order.values())
 
     def reads(self) -> set[int | str]:
         """The operands (by index) whose values the formula uses, and "result" if it uses the result."""
