@@ -14,6 +14,8 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
+from ..recursion import in_one_piece
+
 INTERRUPTED, CLOSED_PIPE = 130, 141
 FEW_COLLECTIONS = 50_000  # new objects before the collector looks at them
 
@@ -27,6 +29,7 @@ def main() -> None:
     sys.exit(code)
 
 
+@in_one_piece
 def run(arguments: Sequence[str]) -> int:
     """Runs one command line and returns its exit code."""
     try:

@@ -43,11 +43,13 @@ from ..engine.values import (
     show,
 )
 from ..lang import program
+from ..recursion import in_one_piece
 from .evaluation import Evaluation, Options
 from .forward import ForwardRuns, chosen_mode
 from .second_runs import explain, with_reason
 
 
+@in_one_piece
 def evaluate(node: program.Program, inputs: Mapping[str, Any], options: Options, compiled: Compiled | None = None) -> Evaluation:
     """Runs a program and computes the derivatives that `options` ask for.
 

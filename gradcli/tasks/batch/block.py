@@ -18,6 +18,7 @@ from ...engine.evaluator import declared_names
 from ...engine.native import standing_for
 from ...engine.row_runs import Answered, Ask, Failed, RowRuns
 from ...lang import program
+from ...recursion import in_one_piece
 from ...rows.blocks import BadPart, Block, Range
 from ...rows.writing import Column
 from ..evaluate import prepare
@@ -86,6 +87,7 @@ class Computer:
         """The outcome of a block that was read, or that can't be."""
         return block if isinstance(block, Outcome) else self.compute(block, empty)
 
+    @in_one_piece
     def compute(self, block: Block, empty: Empty = np.empty) -> Outcome:
         """The answers for all rows of a block, in arrays that `empty` makes. Raises GradcliError for a limit of the whole
         job."""

@@ -12,6 +12,7 @@ from ...diagnostics import GradcliError
 from ...engine.history import ValueTrace
 from ...engine.values import Variable
 from ...lang import program
+from ...recursion import in_one_piece
 from ..cores import cores, one_thread
 from ..evaluate import verify_inputs
 from ..evaluation import Options
@@ -68,6 +69,7 @@ def check_file(name: str, expr: str | None, inputs: Mapping[str, Any], options: 
         return Check("<stdin>" if name == "-" else name, diagnostics=error.diagnostics)
 
 
+@in_one_piece
 def check(node: program.Program, inputs: Mapping[str, Any], options: CheckOptions) -> Check:
     """Compares every gradient of a program with what each method says.
 
