@@ -60,6 +60,13 @@ def rule_reads(op: Op, operands: tuple[int, ...]) -> frozenset[int | str]:
     return frozenset().union(*(partial_formula(op, k).reads() for k in operands))
 
 
+def chosen(formula: Formula) -> set[int]:
+    """The operands that a formula may give as they are."""
+    if formula.kind == "where":
+        return chosen(formula.arguments[1]) | chosen(formula.arguments[2])
+    return {int(formula.value)} if formula.kind == "operand" else set()
+
+
 def _operands(op: Op) -> str:
     return ", ".join(f"x{k}" for k in range(len(op.signature.operands)))
 

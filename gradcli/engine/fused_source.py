@@ -5,7 +5,7 @@ Its source has invented names only; operands come from frames, numbers of the pr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ..diagnostics import Span
@@ -17,7 +17,7 @@ from .backends import INT_MAX, INT_MIN
 from .boxes import Dual, primal
 from .compound import EXPRESSION, compound, substitute, tangent_formula
 from .formula_source import REFUSED, FormulaSource, function_of
-from .formulas import fast_by_name, forward_formula, scalar_function
+from .formulas import chosen, fast_by_name, forward_formula, scalar_function
 from .readings import READ
 from .scalar_calls import Operand, call_lines
 from .scalar_closures import EXACT_ON_INTS, INFIX
@@ -68,7 +68,7 @@ def write(plan: Plan, kinds: tuple[str, ...]) -> Callable[..., Any] | None:
     `fusion._kind` has them); None where an int result would need `apply`, or kinds don't go together."""
     if "boxed" in kinds or {"dual", "traced"} <= set(kinds):
         kinds = tuple([kind if kind in ("float", "int") else "boxed" for kind in kinds])
-    writer = _Writer(plan.leaves, kinds)
+    writer = _Writer(plan.leaves, kinds, handed_on=handed_on(plan))
     results = writer.results(plan.ops)
     return None if results is None else writer.function(plan.ops[-1].site.span, results[-1])
 
@@ -91,11 +91,17 @@ def write_choice(
 
 
 def write_call(
-    plan: Plan, operands: Sequence[tuple[str, Any]], kinds: tuple[str, ...], make: Callable[[list[str]], Callable[..., Any]]
+    plan: Plan,
+    operands: Sequence[tuple[str, Any]],
+    kinds: tuple[str, ...],
+    make: Callable[[list[str]], Callable[..., Any]],
+    returned: Iterable[int] = (),
 ) -> Callable[[list[Any]], Any] | None:
     """The function that calls another with what the plan computes, on plain floats and ints, `frame -> its value or MISS`, for
-    leaves of these kinds. `make` makes the other for the kinds of the operands, and it may raise what `REFUSED` says."""
-    writer = _Writer(plan.leaves, kinds)
+    leaves of these kinds. `make` makes the other for the kinds of the operands, and it may raise what `REFUSED` says; it may
+    return the operands at the positions `returned` as they are."""
+    leaves = {int(operands[k][1]) for k in returned if operands[k][0] == "leaf"}
+    writer = _Writer(plan.leaves, kinds, handed_on=leaves)
     results = writer.results(plan.ops)
     if results is None:
         return None
@@ -103,6 +109,15 @@ def write_call(
     writer.names["called"] = make([operand.kind for operand in given])
     lines = [*writer.inactive, f"return called({', '.join([operand.text for operand in given])})"]
     return writer.compiled(["try:", *[f"    {line}" for line in lines], f"{REFUSED}: return MISS"])
+
+
+def handed_on(plan: Plan) -> set[int]:
+    """The leaves that an expression may give just as they are: a variable stays one on the way through a function."""
+    last = plan.ops[-1]
+    if last.site.op.name != READ:
+        return set()
+    refs = [last.operands[k] for k in chosen(forward_formula(last.site.op))]
+    return {int(value) for kind, value in refs if kind == "leaf"}
 
 
 def _chosen(source: FormulaSource, choice: Choice | int) -> list[str]:
@@ -124,9 +139,10 @@ class _Value(NamedTuple):
 
 
 class _Writer:
-    """Collects the source, operation by operation. `plain`: of what the leaves are without their boxes."""
+    """Collects the source, operation by operation. `plain`: of what the leaves are without their boxes. The leaves `handed_on`
+    mustn't be variables, which the value would have to be, too."""
 
-    def __init__(self, leaves: list[Leaf], kinds: tuple[str, ...], plain: bool = False) -> None:
+    def __init__(self, leaves: list[Leaf], kinds: tuple[str, ...], plain: bool = False, handed_on: Container[int] = ()) -> None:
         self.names: dict[str, Any] = {"Variable": Variable, "Dual": Dual, "apply": apply, "primal": primal, "MISS": MISS}
         self.names.update(INT_MIN=INT_MIN, INT_MAX=INT_MAX)
         self.kinds, self.plain = kinds, plain
@@ -140,7 +156,7 @@ class _Writer:
         for k, (leaf, kind) in enumerate(zip(leaves, kinds, strict=True)):
             if leaf.kind != "closure":
                 self.head.append(f"v{k}_ = frame[{leaf.value}]" + ("[0]" if leaf.kind == "cell" else ""))
-                self.head.append(f"if type(v{k}_) is Variable: v{k}_ = v{k}_.box")
+                self.head.append(f"if type(v{k}_) is Variable: " + ("return MISS" if k in handed_on else f"v{k}_ = v{k}_.box"))
             self.values.append(self._leaf(f"v{k}_", k, kind))
 
     def _leaf(self, name: str, k: int, kind: str) -> _Value:

@@ -21,7 +21,7 @@ from .boxes import Dual, primal
 from .compiler import Closure, Compiler
 from .fused_arrays import FusedArrays
 from .fused_rows import FusedRows
-from .fused_source import MISS, Leaf, Operation, Plan, write
+from .fused_source import MISS, Leaf, Operation, Plan, handed_on, write
 from .inlining import Known, expression_of, inlined
 from .overwriting import MAKES_NEW, WRITES_OVER, gives_new
 from .read_derivatives import NotPlainError
@@ -151,7 +151,7 @@ def fuse_list(plans: list[Plan], cold: Closure, single: Callable[[Any, Site, tup
 
         return evaluate
 
-    return _fuse(plans[0], cold, single, write_all, all_of)
+    return _fuse(plans[0], cold, single, write_all, all_of, set[int]().union(*map(handed_on, plans)))
 
 
 def fuse(found: Plan, cold: Closure, single: Callable[[Any, Site, tuple[Any, ...]], Any], scalars: bool = True) -> Closure:
@@ -160,7 +160,8 @@ def fuse(found: Plan, cold: Closure, single: Callable[[Any, Site, tuple[Any, ...
 
     `single(run, site, operands)` is one operation on any values.
     """
-    return _fuse(found, cold, single, lambda kinds: write(found, kinds) if scalars else None, lambda kind: kind(found).evaluate)
+    written = partial(write, found) if scalars else lambda kinds: None
+    return _fuse(found, cold, single, written, lambda kind: kind(found).evaluate, handed_on(found))
 
 
 def _fuse(
@@ -169,6 +170,7 @@ def _fuse(
     single: Callable[[Any, Site, tuple[Any, ...]], Any],
     write: Callable[[tuple[str, ...]], Callable[..., Any] | None],
     of: Callable[[Callable[[Plan], Any]], Callable[[Any, list[Any]], Any]],
+    handed_on: set[int],
 ) -> Closure:
     leaves, steps = found.leaves, _steps(found, single)
     variants: dict[tuple[str, ...], Callable[..., Any] | None] = {}
@@ -217,7 +219,10 @@ def _fuse(
                 return y
             if len(written) > 1 and (y := by_another(frame, function)) is not MISS:
                 return y
-        y = on_others(frame[0], [leaf.of(frame) for leaf in leaves])
+        values = [leaf.of(frame) for leaf in leaves]
+        if handed_on and any([type(values[k]) is Variable for k in handed_on]):  # noqa: C419 - which the value may have to be
+            return cold(frame)
+        y = on_others(frame[0], values)
         return cold(frame) if y is MISS else y
 
     def expression_with_parts(frame: list[Any]) -> Any:

@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 from ..lang import program
 from . import fusion
 from .compiler import Closure, own_nodes
+from .formulas import chosen
 from .fused_source import MISS, Plan, write_call
 from .fusion import MAX_VARIANTS, collect, kinds_of
 from .inlining import Known
-from .loop_reading import Looped, read_looped
+from .loop_reading import Looped, handed_on, read_looped
 from .loop_source import LoopWriter
 from .read_derivatives import NotPlainError
 from .readings import position_of
@@ -147,8 +148,16 @@ def _plan(node: program.Call, known: dict[int, Known]) -> _Call | None:
 def _write(call: _Call, kinds: tuple[str, ...]) -> Hot | None:
     """The function for leaves of these kinds; None where it can't be written."""
     with suppress(NotPlainError):
-        return write_call(call.plan, call.refs, kinds, lambda given: _made(call.asked, call.looped, given))
+        returned = [] if call.asked.kind else _returned(call.looped)
+        return write_call(call.plan, call.refs, kinds, lambda given: _made(call.asked, call.looped, given), returned)
     return None
+
+
+def _returned(looped: Looped) -> list[int]:
+    """The operands, by position, that the function may return as they are."""
+    numbers = handed_on(looped, [looped.result])
+    given = set[int]().union(*[chosen(f) for t, f in zip(*looped.begin, strict=True) if t in numbers])
+    return [k for k, (number, _) in enumerate(looped.operands) if number in given]
 
 
 def _made(asked: _Asked, looped: Looped, kinds: list[str]) -> Callable[..., Any]:

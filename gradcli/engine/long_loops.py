@@ -151,7 +151,7 @@ class LongLoop:
             looped = read_turns(self._node, self._known)
             slots = [node.slot for _, node in looped.operands if isinstance(node, program.Read)]
             self._places = [(slot.index + FRAME_HEAD, slot.cell) for slot in slots]
-            self._handed_on = {k for k, number in enumerate(looped.parameters) if number in handed_on(looped)}
+            self._handed_on = {k for k, n in enumerate(looped.parameters) if n in handed_on(looped, looped.parameters)}
             self._looped = looped
         self._is_read = True  # only then, for other threads
 

@@ -8,11 +8,13 @@ ends where the function returns. `loop_source.py` writes the functions of all th
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple, TypeAlias
 
 from ..lang import program
 from ..ops.formula import Formula
 from .compiler import own_nodes
+from .formulas import chosen
 from .inlining import Known
 from .read_derivatives import NotPlainError, Reader
 from .readings import TRUE, Frame, Home, Scope, is_simple
@@ -106,22 +108,15 @@ def read_turns(node: program.While | program.For, known: dict[int, Known]) -> Lo
     return Looped(list(names), begin, list(numbers), None, scope.result.value, len(reader.operands), [loop])
 
 
-def handed_on(looped: Looped) -> set[int]:
-    """The numbers that one of the parameters may become just as they are, by way of others."""
+def handed_on(looped: Looped, targets: Iterable[int]) -> set[int]:
+    """The numbers that one of the targets may become in the body just as they are, by way of others."""
     steps: list[Step] = []
     list_parts(looped.body, steps, set())
-    found, reached = set[int](), set(looped.parameters)
-    while more := {k for step in steps for t, f in zip(*step, strict=True) if t in reached for k in _chosen(f)} - found:
+    found, reached = set[int](), set(targets)
+    while more := {k for step in steps for t, f in zip(*step, strict=True) if t in reached for k in chosen(f)} - found:
         found |= more
         reached |= more
     return found
-
-
-def _chosen(formula: Formula) -> set[int]:
-    """The numbers that a formula may be."""
-    if formula.kind == "where":
-        return _chosen(formula.arguments[1]) | _chosen(formula.arguments[2])
-    return {int(formula.value)} if formula.kind == "operand" else set()
 
 
 def list_parts(parts: list[Part], steps: list[Step], counters: set[int]) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gradcli.diagnostics import GradcliError
 from gradcli.engine import calls, fusion
 
-from .programs import evaluate
+from .programs import evaluate, outputs
 from .random_programs import RELAXED
 from .test_branches import conditions, expressions
 from .test_readings import NEVER, assert_same
@@ -200,3 +200,25 @@ s = 0.0
 for i in range(4) {{ s = s + ({calls}) }}
 output s"""
     assert_same(answers(1, source), answers(NEVER, source))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "{ r = v; return r }",
+        "{ return v if v > 0.0 else 2.0*v }",
+        "{ if v > 0.0 { r = v } else { r = 2.0*v }; return r }",
+        "{ while v < 1.0 { v = v*2.0 }; return v }",
+        "{ for k in range(3) { if k > v { return 2.0*v } }; return v }",
+        "{ return [v, 2.0*v][0] }",
+    ],
+)
+@pytest.mark.parametrize("kind", ["var", "frozen"])
+def test_a_variable_comes_out_of_a_hot_function_as_the_variable(body: str, kind: str) -> None:
+    found = outputs(f"{kind} x = 2.5; fn f(v) {body}; for i in range(200) {{ y = f(x) }}; y := 4.0; z = 3.0*f(x); output x, z")
+    assert found == {"x": 4.0, "z": 12.0}
+
+
+def test_so_does_each_of_several() -> None:
+    source = "var x = 2.5; fn f(v) = [v, 2.0*v]; for i in range(200) { a, b = f(x) }; a := 4.0; output x, b"
+    assert outputs(source) == {"x": 4.0, "b": 5.0}
