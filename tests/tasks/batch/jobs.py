@@ -26,6 +26,8 @@ gradcli.rows.writing.arrow gradcli.rows.writing.npz gradcli.rows.writing.npy pan
 """  # pyarrow loads pandas where it is installed
 _CONTEXT.set_forkserver_preload(_LOADED.split())
 
+PATIENCE = 240  # seconds until a process counts as hanging, while others may use all processors
+
 
 class Process:
     """`gradcli ARGUMENTS` in a folder, with what it prints in files there.
@@ -41,7 +43,7 @@ class Process:
         self._process = _CONTEXT.Process(target=_run, args=(str(folder), list(arguments)), kwargs=how)
         self._process.start()
 
-    def wait(self, timeout: float = 60) -> int:
+    def wait(self, timeout: float = PATIENCE) -> int:
         """The exit code; the number of the signal, negative, where one ended it."""
         self._process.join(timeout)
         code = self._process.exitcode
@@ -61,7 +63,7 @@ class Process:
         with contextlib.suppress(ProcessLookupError):  # it has just ended by itself
             os.kill(self.pid, number)
 
-    def wait_for(self, condition: Callable[[], bool], timeout: float = 60) -> None:
+    def wait_for(self, condition: Callable[[], bool], timeout: float = PATIENCE) -> None:
         """Until the condition holds, or the process has ended."""
         end = time.monotonic() + timeout
         while not condition() and not self.has_ended:

@@ -19,7 +19,7 @@ import gradcli
 from gradcli import __version__
 from gradcli.diagnostics import GradcliError
 from gradcli.tasks.batch.cluster import _verify_workers
-from tests.tasks.batch.jobs import Process, journal, run
+from tests.tasks.batch.jobs import PATIENCE, Process, journal, run
 
 pytest.importorskip("distributed")
 
@@ -181,7 +181,7 @@ def test_an_interrupted_job_ends_its_workers(folder: Path) -> None:
         time.sleep(0.05)
     workers = psutil.Process(running.pid).children(recursive=True)
     os.killpg(running.pid, signal.SIGINT)  # as a terminal does
-    _, err = running.communicate(timeout=60)
+    _, err = running.communicate(timeout=PATIENCE)
     said = "200 rows are finished and kept in out.csv.partial: with --resume, the same command goes on from there\n"
     assert (running.returncode, err) == (130, said)
-    assert psutil.wait_procs(workers, timeout=20)[1] == []
+    assert psutil.wait_procs(workers, timeout=PATIENCE)[1] == []

@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.tasks.batch.jobs import Process, journal, run
+from tests.tasks.batch.jobs import PATIENCE, Process, journal, run
 
 ROWS, BLOCK_ROWS = 600, 50
 FORMATS = ("csv", "jsonl", "parquet", "arrow", "npy", "npz")
@@ -256,7 +256,7 @@ def test_the_report_of_a_job_that_the_watchdog_ends(folder: Path) -> None:
     """Where no timer comes through, as in one long operation on arrays."""
     arguments = job("--timeout", "1", "--threads", "1", "--report", "report.json", program="loop.tg")
     code = f"import signal; signal.setitimer = lambda *_: None; from gradcli.cli import run; run({arguments!r})"
-    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 4
     assert done.stderr.startswith("error[E404]")
     finished = len(journal(folder / "out.csv"))
@@ -297,7 +297,7 @@ def test_what_computes_ends_with_the_job(folder: Path) -> None:
     assert len(children) == 2
     running.kill()
     assert running.wait() == -9
-    assert psutil.wait_procs(children, timeout=20)[1] == []
+    assert psutil.wait_procs(children, timeout=PATIENCE)[1] == []
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="there are no such processes elsewhere")
