@@ -80,11 +80,12 @@ class _Parts(dict[type, "Callable[[Any], tuple[Any, ...]] | None"]):
     """What takes a kind of node apart: into the fields in which there may be others. None for what is no node."""
 
     def __missing__(self, kind: Any) -> Callable[[Any], tuple[Any, ...]] | None:
-        self[kind] = None
+        parts: Callable[[Any], tuple[Any, ...]] | None = None
         if issubclass(kind, program.Node | program.Argument | program.FunctionParameter):
             names = [name for name in kind.FIELDS if name != "span"]
-            self[kind] = attrgetter(*names) if len(names) > 1 else lambda node: tuple([getattr(node, name) for name in names])
-        return self[kind]
+            parts = attrgetter(*names) if len(names) > 1 else lambda node: tuple([getattr(node, name) for name in names])
+        self[kind] = parts  # once only, for other threads
+        return parts
 
 
 PARTS = _Parts()
