@@ -19,7 +19,8 @@ from .evaluation import Options
 if TYPE_CHECKING:
     from .evaluate import Answer
 
-EXPLAIN_STEPS = 200_000  # statements that a second run may take which nobody asked for
+EXPLAIN_STEPS = 100_000  # statements that a second run may take which nobody asked for: some two seconds
+UNSAID = "the program is too long to look for the reason unasked; `gradcli why` does, however long it takes"
 
 
 def keeping_run(inputs: Mapping[str, Any], options: Options) -> Run:
@@ -65,7 +66,7 @@ def explain(
 
 def _unsaid(answer: Answer) -> list[Diagnostic]:
     pairs = [f"no gradient of `{of}` with respect to `{by}`" for of, by in answer.missing]
-    return [Diagnostic("W201", message, help="the program is too long to say why", reason="unknown") for message in pairs]
+    return [Diagnostic("W201", message, help=UNSAID, reason="unknown") for message in pairs]
 
 
 def _reasons(node: program.Program, run: Run, answer: Answer, again: Answer, in_program: bool) -> list[Diagnostic]:
