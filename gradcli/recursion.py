@@ -53,7 +53,7 @@ def _called(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
     return function(*args, **kwargs)
 
 
-_NEED = 2**17 + 1  # words, a little more than half of a piece of 2 MB
+_NEED = 2**15 + 1  # words, a little more than half of a piece of 512 KB
 _roomy = FunctionType(_called.__code__.replace(co_stacksize=_NEED), globals())
 
 # Note [Pieces]
@@ -62,4 +62,4 @@ _roomy = FunctionType(_called.__code__.replace(co_stacksize=_NEED), globals())
 # function across the border of two pieces asks the system for memory at each call, which takes as long as a hundred calls;
 # there is such a border every fifty frames or so, and a program of nested expressions and functions goes back and forth over
 # it. A frame that says it needs more than half of a large piece, and uses none of it, leaves the rest to the frames inside of
-# it, some thousands. What isn't used is never touched, and takes up no memory.
+# it, about a thousand. What isn't used is never touched, and takes up no memory.

@@ -15,7 +15,7 @@ from ..ops.op import Op
 from .apply import apply
 from .boxes import Dual
 from .formula_source import REFUSED, STRICT, FormulaSource, function_of
-from .formulas import fast_by_name, forward_formula, per_op, tangent_terms
+from .formulas import chosen, fast_by_name, forward_formula, per_op, tangent_terms
 from .run import Run
 from .tape import STRIDE, Site
 
@@ -110,6 +110,12 @@ def _caller(op: Op, kinds: str) -> Callable[..., Any]:
     return function_of(f"def call(run, site, active, {parameters}):\n{body}", "<scalar call>", names)
 
 
+def _may_be_int(op: Op, kinds: str) -> bool:
+    """Whether the op may give an int as it is, or of ints alone, which then has to be verified or made a float."""
+    given = set() if op.forward is None else chosen(forward_formula(op))
+    return set(kinds) == {"i"} or any(kinds[k] == "i" for k in given)
+
+
 _TRACED, _MOVING = "tb", "db"  # the kinds that are traced, and those that have a tangent
 
 
@@ -132,7 +138,7 @@ def call_on_scalars(run: Run, site: Site, *values: Any) -> Any:
             return apply(run, site, values)
     call = site.calls.get(kinds)
     if call is None:
-        if run.trace.keeps_all or not site.op.passes_floats or set(kinds) == {"i"}:
+        if run.trace.keeps_all or not site.op.passes_floats or _may_be_int(site.op, kinds):
             return apply(run, site, values)
         active = Site(site.op, site.span, tuple([k for k, kind in enumerate(kinds) if kind in _TRACED]), site.of)
         active.scalar = True

@@ -59,6 +59,13 @@ def test_numbers_in_boxes(op: Op) -> None:
             assert done(op, point, kinds, general=False) == done(op, point, kinds, general=True), (point, kinds)
 
 
+@pytest.mark.parametrize("name", ["add", "mul", "div", "pow", "leaky_relu", "elu", "maximum", "atan2"])
+def test_ints_among_them(name: str) -> None:
+    for kinds in [("i", "f"), ("f", "i"), ("i", "t"), ("d", "i"), ("i", "b"), ("i", "d"), ("t", "i")]:
+        point = tuple([k + 1 if kind == "i" else 0.5 + k for k, kind in enumerate(kinds)])
+        assert done(OPS[name], point, kinds, general=False) == done(OPS[name], point, kinds, general=True), kinds
+
+
 @pytest.mark.parametrize(("levels", "traced"), [((1, 3), False), ((3, 3), True)])
 def test_tangents_of_several_levels_and_above_the_trace(levels: tuple[int, int], traced: bool) -> None:
     def given(run: Run) -> tuple[Any, ...]:
