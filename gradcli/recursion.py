@@ -54,11 +54,12 @@ def _called(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
 
 
 _NEED = 2**15 + 1  # words, a little more than half of a piece of 512 KB
-_roomy = FunctionType(_called.__code__.replace(co_stacksize=_NEED), globals())
+_is_cpython = sys.implementation.name == "cpython"
+_roomy = FunctionType(_called.__code__.replace(co_stacksize=_NEED), globals()) if _is_cpython else _called
 
 # Note [Pieces]
 #
-# Python takes memory for frames in pieces of 16 KB, and gives one back as soon as no frame is in it. So a loop that calls a
+# CPython takes memory for frames in pieces of 16 KB, and gives one back as soon as no frame is in it. So a loop that calls a
 # function across the border of two pieces asks the system for memory at each call, which takes as long as a hundred calls;
 # there is such a border every fifty frames or so, and a program of nested expressions and functions goes back and forth over
 # it. A frame that says it needs more than half of a large piece, and uses none of it, leaves the rest to the frames inside of
