@@ -107,7 +107,8 @@ def write_call(
         return None
     given = [writer.operand(ref, results) for ref in operands]
     writer.names["called"] = make([operand.kind for operand in given])
-    lines = [*writer.inactive, f"return called({', '.join([operand.text for operand in given])})"]
+    called = f"y = called({', '.join([operand.text for operand in given])})"
+    lines = [*writer.inactive, called, *writer.returned("y")]
     return writer.compiled(["try:", *[f"    {line}" for line in lines], f"{REFUSED}: return MISS"])
 
 
@@ -139,8 +140,8 @@ class _Value(NamedTuple):
 
 
 class _Writer:
-    """Collects the source, operation by operation. `plain`: of what the leaves are without their boxes. The leaves `handed_on`
-    mustn't be variables, which the value would have to be, too."""
+    """Collects the source, operation by operation. `plain`: of what the leaves are without their boxes. Where one of the leaves
+    `handed_on` is a variable, and the value that very number, the value has to be the variable: that is a MISS."""
 
     def __init__(self, leaves: list[Leaf], kinds: tuple[str, ...], plain: bool = False, handed_on: Container[int] = ()) -> None:
         self.names: dict[str, Any] = {"Variable": Variable, "Dual": Dual, "apply": apply, "primal": primal, "MISS": MISS}
@@ -153,10 +154,13 @@ class _Writer:
         self.values: list[_Value] = []
         self.given = [f"v{k}_" for k, leaf in enumerate(leaves) if leaf.kind == "closure"]
         self._formulas: dict[str, Formula] = {}  # of the operands, by the text of their primals
+        self._handed_on = [k for k, kind in enumerate(kinds) if k in handed_on and kind in ("float", "int")]
         for k, (leaf, kind) in enumerate(zip(leaves, kinds, strict=True)):
             if leaf.kind != "closure":
                 self.head.append(f"v{k}_ = frame[{leaf.value}]" + ("[0]" if leaf.kind == "cell" else ""))
-                self.head.append(f"if type(v{k}_) is Variable: " + ("return MISS" if k in handed_on else f"v{k}_ = v{k}_.box"))
+                self.head += [f"is{k}_ = type(v{k}_) is Variable"] if k in self._handed_on else []
+                is_lost = k in handed_on and k not in self._handed_on  # what is traced is told from its own number no more
+                self.head.append(f"if type(v{k}_) is Variable: " + ("return MISS" if is_lost else f"v{k}_ = v{k}_.box"))
             self.values.append(self._leaf(f"v{k}_", k, kind))
 
     def _leaf(self, name: str, k: int, kind: str) -> _Value:
@@ -245,7 +249,7 @@ class _Writer:
         lines: list[str] = []
         result = self._without_unread(result, lines)
         if result.formula is None:
-            lines += ["try:", *[f"    {line}" for line in self.inactive], f"{REFUSED}: return MISS", f"return {result.text}"]
+            lines += ["try:", *[f"    {line}" for line in self.inactive], f"{REFUSED}: return MISS", *self.returned(result.text)]
         elif not any(operand.number for operand in self.operands):
             lines += self._without_boxes(result.formula)
         elif "dual" in self.kinds:
@@ -267,6 +271,10 @@ class _Writer:
                 active_site.scalar = True
                 lines += call_lines(self.names, op, self.operands, "return MISS", "return MISS", self.inactive)
         return self.compiled(lines)
+
+    def returned(self, value: str) -> list[str]:
+        """The lines that return a value, unless it has to be a variable."""
+        return [*[f"if is{k}_ and {value} is v{k}_: return MISS" for k in self._handed_on], f"return {value}"]
 
     def compiled(self, lines: list[str]) -> Callable[..., Any]:
         parameters = ", ".join(["frame", *self.given])
@@ -294,7 +302,8 @@ class _Writer:
         source.lines.append(f"y = {source.value(formula)}")
         self.names.update(source.found(fast_by_name))
         lines = [*self.inactive, *source.lines]
-        return ["try:", *[f"    {line}" for line in lines], f"{REFUSED}: return MISS", "return y if y - y == 0.0 else MISS"]
+        found = ["if y - y != 0.0: return MISS", *self.returned("y")]
+        return ["try:", *[f"    {line}" for line in lines], f"{REFUSED}: return MISS", *found]
 
     def _with_tangent(self, formula: Formula) -> list[str]:
         """The lines that compute a value and its tangent, of duals of one level."""

@@ -203,9 +203,10 @@ def _fuse(
     def on_others(run: Any, values: list[Any]) -> Any:
         """The value for arrays or rows; MISS for what isn't that, of which the kinds are looked at once it is hot."""
         nonlocal count
+        is_lost = handed_on and any([type(values[k]) is Variable for k in handed_on])  # noqa: C419 - which the value may be
         if run.group is not None:
-            return on_rows(run, values)
-        y = on_arrays(run, values)
+            return MISS if is_lost else on_rows(run, values)
+        y = MISS if is_lost else on_arrays(run, values)
         if y is MISS:
             count += 1
             if count >= HOT:
@@ -219,10 +220,7 @@ def _fuse(
                 return y
             if len(written) > 1 and (y := by_another(frame, function)) is not MISS:
                 return y
-        values = [leaf.of(frame) for leaf in leaves]
-        if handed_on and any([type(values[k]) is Variable for k in handed_on]):  # noqa: C419 - which the value may have to be
-            return cold(frame)
-        y = on_others(frame[0], values)
+        y = on_others(frame[0], [leaf.of(frame) for leaf in leaves])
         return cold(frame) if y is MISS else y
 
     def expression_with_parts(frame: list[Any]) -> Any:

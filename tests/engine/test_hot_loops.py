@@ -219,6 +219,17 @@ def test_a_variable_comes_out_of_a_hot_function_as_the_variable(body: str, kind:
     assert found == {"x": 4.0, "z": 12.0}
 
 
+def test_it_is_told_from_other_numbers_as_they_are() -> None:
+    source = """frozen c = 2.0
+    fn f(v, w) { r = w if w > 3.0 else v; return r }
+    s = 0.0
+    for i in range(200) { y = f(c, i*1.0); s = s + y }
+    z = f(c, 1.0)
+    z := 7.0
+    output c, s"""
+    assert outputs(source) == {"c": 7.0, "s": 4 * 2.0 + sum(range(4, 200))}
+
+
 def test_so_does_each_of_several() -> None:
     source = "var x = 2.5; fn f(v) = [v, 2.0*v]; for i in range(200) { a, b = f(x) }; a := 4.0; output x, b"
     assert outputs(source) == {"x": 4.0, "b": 5.0}
