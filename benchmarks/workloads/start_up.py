@@ -26,7 +26,7 @@ PEERS = {
 }
 
 
-def _process(command: list[str], prints_result: bool = True) -> Task:
+def process(command: list[str], prints_result: bool = True) -> Task:
     def task() -> list[float] | None:
         done = subprocess.run(command, check=True, capture_output=True, text=True)
         if not prints_result:
@@ -40,17 +40,17 @@ def _peer(name: str, code: str) -> Contender:
     def prepare() -> Task:
         if importlib.util.find_spec(name) is None:
             raise ImportError(name)
-        return _process([sys.executable, "-c", code])
+        return process([sys.executable, "-c", code])
 
     return Contender(name, prepare, expected=lambda: [9.0, 6.0])
 
 
 def _plain(name: str, command: list[str]) -> Contender:
-    return Contender(name, lambda: _process(command, prints_result=False))
+    return Contender(name, lambda: process(command, prints_result=False))
 
 
 def _gradcli(name: str, arguments: list[str], prints_result: bool) -> Contender:
-    prepare: Callable[[], Task] = lambda: _process([*GRADCLI, *arguments], prints_result)  # noqa: E731
+    prepare: Callable[[], Task] = lambda: process([*GRADCLI, *arguments], prints_result)  # noqa: E731
     return Contender(name, prepare, expected=lambda: [9.0, 6.0])
 
 
