@@ -64,7 +64,7 @@ def at_once(run: Run, site: Site, operands: Sequence[Any], options: Mapping[str,
         if dual is not None:
             y = _on_duals(run, site, primals) if not active or trace.level > dual.level else None
         else:
-            y = _on_floats(run, site, primals) if any_float else None
+            y = on_floats(run, site, primals) if any_float else None
         if y is None or not active or trace.segment is None:
             return y
         return _traced(trace, site, values, primals, y, active, options)
@@ -79,7 +79,9 @@ def at_once(run: Run, site: Site, operands: Sequence[Any], options: Mapping[str,
     return record(trace, site, values, primals, y, active, options)
 
 
-def _on_floats(run: Run, site: Site, primals: list[Any]) -> Any:
+def on_floats(run: Run, site: Site, primals: list[Any]) -> Any:
+    """The elementwise op of `site` on floats and ints, as floats; None where it refuses, or that isn't what the run computes
+    with."""
     if run.settings.dtype != "float64":
         return None
     if (function := site.on_floats) is None:
@@ -109,7 +111,7 @@ def _on_duals(run: Run, site: Site, operands: list[Any]) -> Any:
             primals.append(v)
         else:
             return None
-    y = _on_floats(run, site, primals)
+    y = on_floats(run, site, primals)
     if y is None or level <= run.paused:
         return y
     return Dual(y, scalar_push(site.op, tuple(active))(y, *primals, *tangents), level)

@@ -16,13 +16,11 @@ from itertools import repeat
 from typing import Any, NamedTuple
 
 from ..diagnostics import CallSite, Span
-from ..ops.op import OpError
 from .apply import apply, elementwise, structural
-from .at_once import at_once
+from .at_once import at_once, on_floats
 from .backends import CPU, shape_of
 from .boxes import Dual, primal
 from .continuation import continued
-from .formulas import scalar_function
 from .keeping import KeepingTrace, carries
 from .lanes import Lanes
 from .own_rules import Held, OwnCall, opaque_error
@@ -190,14 +188,11 @@ class History:
         return any(type(v) is Lanes for step in self.steps for v in step.operands)
 
     @cached_property
-    def _on_floats(self) -> list[Callable[..., Any] | None]:
-        """The function on floats that each step is; None where its operands aren't floats and ints."""
-        functions: list[Callable[..., Any] | None] = []
-        for step in self.steps:
-            kinds = {type(v) for v in step.operands} if step.body is None else set()
-            is_scalar = step.site.op.passes_floats and float in kinds and kinds <= _NUMBERS
-            functions.append(scalar_function(step.site.op) if is_scalar and self.run.settings.dtype == "float64" else None)
-        return functions
+    def _of_floats(self) -> list[bool]:
+        """Which steps give floats of floats and ints."""
+        kinds = [{type(v) for v in step.operands} if step.body is None else set() for step in self.steps]
+        pairs = zip(self.steps, kinds, strict=True)
+        return [step.site.op.passes_floats and float in given and given <= _NUMBERS for step, given in pairs]
 
     def values(
         self,
@@ -214,7 +209,7 @@ class History:
         given = [shift.value if type(shift) is Exactly else shift for shift in shifts.values()]
         goes_complex = any(map(_is_complex, given))
         continues = self.complex is None and goes_complex
-        functions = repeat(None) if goes_complex or Lanes in map(type, given) else self._on_floats
+        of_floats = repeat(False) if goes_complex or Lanes in map(type, given) else self._of_floats
 
         def moved(number: int, saved: Any) -> Any:
             if number in known:
@@ -222,7 +217,7 @@ class History:
             shift = shifts.get(number)
             return saved if shift is None else shift.value if type(shift) is Exactly else saved + shift
 
-        for step, function in zip(self.steps, functions, strict=False):
+        for step, is_of_floats in zip(self.steps, of_floats, strict=False):
             if step.body is not None:
                 parts = [moved(part.number, part.primal) if type(part) is Held else part for part in step.body]
                 y = parts[0] if step.options.outputs == 0 else parts
@@ -231,7 +226,7 @@ class History:
                 operands = list(step.operands)
                 for k, n in step.refs:
                     operands[k] = known[n] if n in known else moved(n, operands[k])
-                y = None if function is None else _computed(function, operands)
+                y = on_floats(self.run, step.site, operands) if is_of_floats else None
                 if y is None:
                     y = compute(self.run, step, operands, continues)
                 if disturb is not None:
@@ -297,15 +292,6 @@ def compute(run: Run, step: Step, operands: list[Any], continues: bool = False) 
 
 
 _NUMBERS = frozenset((float, int))
-
-
-def _computed(function: Callable[..., Any], operands: list[Any]) -> float | None:
-    """What a function on floats gives; None where it refuses, which `compute` reports."""
-    try:
-        y = function(*map(float, operands))
-    except OpError:  # of a function that another package registered
-        return None
-    return y if type(y) is float else None
 
 
 def _is_complex(value: Any) -> bool:
