@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-import tempfile
 from pathlib import Path
 
 from .. import tools
@@ -12,14 +11,12 @@ from ..workload import Contender, Goal, Task, Workload, ratio
 from .start_up import GRADCLI, process
 
 SAMPLES = Path(__file__).parents[2] / "samples"
-SMALL = "var x = 2.0\ny = x**3 + sin(x)\noutput y\n"
+SMALL = "var x = 2.0; y = x**3 + sin(x); output y"
 WITHOUT_SYMPY = ["--methods", "forward,complex,differences,taylor"]
 
 
 def _small() -> Task:
-    file = Path(tempfile.mkdtemp()) / "small.tg"
-    file.write_text(SMALL)
-    return process([*GRADCLI, "check", str(file)], prints_result=False)
+    return process([*GRADCLI, "check", "-e", SMALL], prints_result=False)
 
 
 def _samples() -> Task:
@@ -38,12 +35,12 @@ WORKLOADS = [
         "check",
         "every gradient of a small program, and of all samples, the whole process",
         [
-            Contender("gradcli check small.tg", _small),
+            Contender("gradcli check -e", _small),
             Contender("gradcli check samples", _samples),
             Contender("import sympy", _import_sympy),
         ],
         [
-            Goal("gradcli check small.tg / import sympy", "", 2.5, ratio("gradcli check small.tg", "import sympy")),
+            Goal("gradcli check -e / import sympy", "", 2.5, ratio("gradcli check -e", "import sympy")),
             Goal("gradcli check samples / import sympy", "", 20.0, ratio("gradcli check samples", "import sympy")),
         ],
     ),
