@@ -125,7 +125,7 @@ _PLAIN = (
 
 
 class _Plain(dict[type, bool]):
-    """Whether a kind of node is one of these."""
+    """Whether a kind of node is one of `_PLAIN`: looked up once a kind, as trees have many nodes."""
 
     def __missing__(self, kind: type) -> bool:
         self[kind] = issubclass(kind, _PLAIN)

@@ -49,8 +49,8 @@ class FormulaSource:
         self._text: dict[int, str] = {}
         self._depth: dict[int, int] = {}  # of the parentheses in it
         self._nodes: dict[tuple[Any, ...], Formula] = {}  # one for each that is written in the same way
-        self._interns: dict[int, Formula] = {}  # and which it is, by identity,
-        self._read: list[Formula] = []  # of what is in these, which keeps that alive
+        self._interns: dict[int, Formula] = {}  # which of these a node stands for, by its identity
+        self._read: list[Formula] = []  # the formulas that such nodes are of: while they live, no other has that identity
 
     def inside(self) -> FormulaSource:
         """Lines that run on one side of a branch only, after those that there are, and with the same names."""
@@ -68,7 +68,7 @@ class FormulaSource:
     def values(self, formulas: list[Formula]) -> list[str]:
         """The same of several, which share what they have in common."""
         formulas = [self._interned(formula) for formula in formulas]
-        nodes = {id(node): node for formula in formulas for node in formula.others(self._text)}
+        nodes = {id(node): node for formula in formulas for node in formula.nodes_but(self._text)}
         uses: dict[int, int] = {}
         for formula in formulas:
             uses[id(formula)] = uses.get(id(formula), 0) + len(formulas) - 1
@@ -89,7 +89,7 @@ class FormulaSource:
         """The formula with each subexpression once, however often it was built."""
         made = self._interns
         self._read.append(formula)
-        for node in formula.others(made):
+        for node in formula.nodes_but(made):
             arguments = tuple([made[id(a)] for a in node.arguments])
             found = simplified(node.kind, arguments) if arguments else None
             if found is None:

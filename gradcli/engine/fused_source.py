@@ -158,9 +158,11 @@ class _Writer:
         for k, (leaf, kind) in enumerate(zip(leaves, kinds, strict=True)):
             if leaf.kind != "closure":
                 self.head.append(f"v{k}_ = frame[{leaf.value}]" + ("[0]" if leaf.kind == "cell" else ""))
-                self.head += [f"is{k}_ = type(v{k}_) is Variable"] if k in self._handed_on else []
-                is_lost = k in handed_on and k not in self._handed_on  # what is traced is told from its own number no more
-                self.head.append(f"if type(v{k}_) is Variable: " + ("return MISS" if is_lost else f"v{k}_ = v{k}_.box"))
+                is_variable = f"type(v{k}_) is Variable"
+                if k in self._handed_on:
+                    self.head.append(f"is{k}_ = {is_variable}")
+                is_lost = k in handed_on and k not in self._handed_on  # a traced value, which becomes another on the way
+                self.head.append(f"if {is_variable}: " + ("return MISS" if is_lost else f"v{k}_ = v{k}_.box"))
             self.values.append(self._leaf(f"v{k}_", k, kind))
 
     def _leaf(self, name: str, k: int, kind: str) -> _Value:

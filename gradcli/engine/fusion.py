@@ -170,7 +170,7 @@ def _fuse(
     single: Callable[[Any, Site, tuple[Any, ...]], Any],
     write: Callable[[tuple[str, ...]], Callable[..., Any] | None],
     of: Callable[[Callable[[Plan], Any]], Callable[[Any, list[Any]], Any]],
-    handed_on: set[int],
+    returned: set[int],
 ) -> Closure:
     leaves, steps = found.leaves, _steps(found, single)
     variants: dict[tuple[str, ...], Callable[..., Any] | None] = {}
@@ -203,7 +203,7 @@ def _fuse(
     def on_others(run: Any, values: list[Any]) -> Any:
         """The value for arrays or rows; MISS for what isn't that, of which the kinds are looked at once it is hot."""
         nonlocal count
-        is_lost = handed_on and any([type(values[k]) is Variable for k in handed_on])  # noqa: C419 - which the value may be
+        is_lost = returned and any([type(values[k]) is Variable for k in returned])  # noqa: C419 - which the value may be
         if run.group is not None:
             return MISS if is_lost else on_rows(run, values)
         y = MISS if is_lost else on_arrays(run, values)

@@ -36,11 +36,11 @@ class Formula:
         """Every node once, operands before the nodes that use them."""
         if self._order is None:
             # Without the formula itself: it would be a cycle, and so outlive its last use.
-            self._order = tuple(self.others(())[:-1])
+            self._order = tuple(self.nodes_but(())[:-1])
         return chain(self._order, (self,))
 
-    def others(self, known: Container[int]) -> list[Formula]:
-        """The same without those whose identity is `known`; what is below these is known, too."""
+    def nodes_but(self, known: Container[int]) -> list[Formula]:
+        """The nodes, in the same order, but for those whose identity is `known`; what is below these is known, too."""
         order: dict[int, Formula] = {}
         pending: list[Formula | tuple[Formula]] = [self]
         while pending:

@@ -114,11 +114,11 @@ def evaluate(node: program.Program, inputs: Mapping[str, Any], options: Options,
 
 def prepare(node: program.Program, options: Options, alone: bool = False) -> Compiled:
     """The program compiled for these options, to be run any number of times; `alone` if it is run for an evaluation only."""
-    asks_more = options.jacobian or options.hessian or options.hessian_blocks
+    asks = not asks_for_nothing(node)
+    asks_more = asks or options.jacobian or options.hessian or options.hessian_blocks
     only_gradients = alone and not asks_more and set(options.wrt) <= set(declared_names(node))  # and none by what is in between
-    nothing = asks_for_nothing(node)
-    compiled = compile_program(options.settings, node, fuses=not options.trace, only_gradients=only_gradients and nothing)
-    compiled.once = nothing or differentiates_once(node, options.of)
+    compiled = compile_program(options.settings, node, fuses=not options.trace, only_gradients=only_gradients)
+    compiled.once = not asks or differentiates_once(node, options.of)
     return compiled
 
 
