@@ -108,8 +108,9 @@ class Diagnostic:
         return entry
 
 
-# E0 the command line · E1 syntax · E2 names and structure · E3 run time · E4 limits · E5 device · E9 a bug
-EXIT_CODES = {"E0": 2, "E1": 3, "E2": 3, "E3": 3, "E4": 4, "E5": 5, "E609": 2, "E9": 70}
+# E0 the command line · E1 syntax · E2 names and structure · E3 run time · E4 limits · E5 device · E9 a bug;
+# of E6, what a check or a job finds, only those that stop it
+EXIT_CODES = {"E0": 2, "E1": 3, "E2": 3, "E3": 3, "E4": 4, "E5": 5, "E609": 2, "E613": 2, "E614": 4, "E9": 70}
 
 
 class GradcliError(Exception):
@@ -184,14 +185,14 @@ def shorten_calls(calls: Sequence[CallSite]) -> list[CallSite | str]:
     return [*calls[:half], f"… {len(calls) - 2 * half} more calls …", *calls[-half:]]
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """Control characters as their visible counterparts, so that hostile text can't drive the terminal."""
     return "".join(chr(0x2400 + ord(c)) if c < " " and c != "\t" else "\u2421" if "\x7f" <= c <= "\x9f" else c for c in text)
 
 
 def _excerpt(span: Span, label: str, severity: str, paint: Any) -> tuple[list[str], int]:
     number, column = span.source.position(span.start)
-    text = _printable(span.source.line(number))
+    text = printable(span.source.line(number))
     width = max(1, min(span.end - span.start, len(text) - column + 1))
     start = column - 1
     if len(text) > _MAX_LINE:

@@ -317,8 +317,8 @@ def _needed(targets: list[Traced]) -> list[tuple[int, Segment, list[Any]]]:
     return found
 
 
-def rounding(seed: int) -> Callable[[Any], Any]:
-    """A disturbance by a rounding error: each number up or down by about a unit in its last place."""
+def rounding(seed: int, eps: float = ROUNDING) -> Callable[[Any], Any]:
+    """A disturbance by a rounding error: each number up or down by about a unit in its last place, as one of this precision."""
     xp = CPU.xp
     random = xp.random.default_rng(seed)
 
@@ -333,10 +333,10 @@ def rounding(seed: int) -> Callable[[Any], Any]:
         if kind not in ("f", "c"):
             return value
         shape = shape_of(value)
-        up = 1.0 + ROUNDING * random.uniform(-1.0, 1.0, shape)
+        up = 1.0 + eps * random.uniform(-1.0, 1.0, shape)
         if kind == "f":
             return value * (up if shape else float(up))
-        across = 1.0 + ROUNDING * random.uniform(-1.0, 1.0, shape)
+        across = 1.0 + eps * random.uniform(-1.0, 1.0, shape)
         return value.real * up + 1j * (value.imag * across)
 
     return disturb

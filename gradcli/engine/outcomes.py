@@ -59,6 +59,8 @@ def compile_expect(c: Compiler, node: program.Expect) -> Callable[[list[Any]], N
             tolerances[name] = _tolerance(frame[0], name, option(frame), node.span)
         a, b = value(frame), other(frame)
         message = compare(frame[0], a, b, **tolerances)
+        if frame[0].claims is not None and not message:
+            frame[0].claims.append((a, b, node))
         x, y = plain(a), plain(b)
         by_rows = message and Lanes in (type(x), type(y)) and is_number(x) and is_number(y) and shape_of(x) == shape_of(y)
         note(frame[0], line, message, node.span, *(_bad_rows(frame[0], x, y, **tolerances) if by_rows else ()))

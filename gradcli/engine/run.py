@@ -76,10 +76,11 @@ class Run:
     parts_rows whether rows that do what is kept for all of them as one part from the others and begin again (`row_runs.py`)
     passed     statements at least that loops did together, which no step counts
     draws      calls of random builtins so far: with the seed, the whole state of the generator
+    claims     the two sides of every `expect A ~= B` that held, where they are to be differentiated, and its node
     """
 
     __slots__ = (
-        "_free_memory", "asks", "attached", "backend", "bodies", "changes", "declared", "depth", "derives",
+        "_free_memory", "asks", "attached", "backend", "bodies", "changes", "claims", "declared", "depth", "derives",
         "diagnostics", "direction", "direction_level", "draws", "executed", "expectations", "group", "imports",
         "inputs", "level", "once", "outputs", "parts_rows", "passed", "paused", "place", "printed", "recordings",
         "replaced", "rules", "settings", "sizes", "steps", "trace", "unconnected", "used_inputs",
@@ -103,6 +104,7 @@ class Run:
         self.unconnected: dict[tuple[Span, str], list[Unconnected]] = {}
         self.attached: WeakValueDictionary[int, Any] = WeakValueDictionary()
         self.draws = 0
+        self.claims: list[tuple[Any, Any, Any]] | None = None
         self.group: Group | None = None
         self.parts_rows = False
         self.changes: list[dict[Any, Any]] = []

@@ -82,18 +82,22 @@ def read_text(path: str) -> str:
 
 def read_json(path: str) -> Any:
     """What a JSON file holds, with the numbers that JSON has no notation for."""
+    return parse_json(read_text(path), path)
+
+
+def parse_json(text: str, place: str, number: Callable[[str], Any] | None = None) -> Any:
+    """What JSON text holds, with the numbers that JSON has no notation for; `number` reads the others from their text."""
     import json
 
-    text = read_text(path)
     depth = 0
     for token in re.finditer(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', text):  # before the parser recurses
         depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(token[0], 0)
         if depth > _MAX_NESTING:
-            fail(path, f"nested deeper than {_MAX_NESTING} levels")
+            fail(place, f"nested deeper than {_MAX_NESTING} levels")
     try:
-        return _numbers(json.loads(text))
+        return _numbers(json.loads(text, parse_float=number, parse_int=number))
     except json.JSONDecodeError as error:
-        fail(f"{path}:{error.lineno}:{error.colno}", f"not JSON: {error.msg}")
+        fail(f"{place}:{error.lineno}:{error.colno}", f"not JSON: {error.msg}")
 
 
 def _numbers(value: Any) -> Any:
