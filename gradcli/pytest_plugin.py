@@ -38,19 +38,20 @@ class ProgramFile(pytest.File):
 
     def collect(self) -> Iterator[pytest.Item]:
         from .diagnostics import GradcliError
-        from .tasks.check.checking import differentiated
+        from .tasks.check.checking import derivatives_of
         from .tasks.programs import expected_lines, parse_program, read_source
 
         try:
             self.node = parse_program(read_source(self._shown()))
-            pairs = differentiated(self.node)
+            pairs = derivatives_of(self.node)
         except GradcliError as error:
             yield BrokenItem.from_parent(self, name="program", diagnostics=error.diagnostics)
             return
         for line in expected_lines(self.node):
             yield ExpectationItem.from_parent(self, name=f"expect:{line}", line=line)
         for output, variable in pairs:
-            yield GradientItem.from_parent(self, name=f"d {output}/d {variable}", output=output, variable=variable)
+            name = f"d {output}/d {variable}" if variable else output
+            yield GradientItem.from_parent(self, name=name, output=output, variable=variable)
 
     def _shown(self) -> str:
         """The path as messages show it: from where pytest was started."""
@@ -59,10 +60,10 @@ class ProgramFile(pytest.File):
 
     def check(self) -> Check:
         from .tasks.check.checking import check
-        from .tasks.check.results import CheckOptions
+        from .tasks.check.results import CheckOptions, in_ci
 
         if self._check is None:
-            self._check = check(self.node, {}, CheckOptions())
+            self._check = check(self.node, {}, CheckOptions(strict=in_ci()))
         errors = [d for d in self._check.diagnostics if d.severity == "error"]
         if errors:
             raise FailedError(*errors)
@@ -118,7 +119,8 @@ class ExpectationItem(ProgramItem):
 
 
 class GradientItem(ProgramItem):
-    """The gradient of one output by one variable, against every method that applies."""
+    """The gradient of one output by one variable, against every method that applies; or, without a variable, the derivatives
+    that the program itself asks for."""
 
     parent: ProgramFile
 
@@ -130,10 +132,12 @@ class GradientItem(ProgramItem):
         from .report.checks import problem_of
 
         check = self.parent.check()
-        found = [f for f in check.findings if (f.output, f.variable) == (self.output, self.variable)]
-        problem = problem_of(check, self.output, self.variable)
+        result = next((r for r in check.results if (r.output, r.variable) == (self.output, self.variable)), None)
+        if result is None:
+            pytest.skip("there is no such derivative on the path that was taken")
+        problem = problem_of(check, result)
         if problem is not None:
             self.line = problem.span.line if problem.span else self.line
             raise FailedError(problem)
-        if not any(f.verdict == "agree" for f in found):
-            pytest.skip("; ".join(dict.fromkeys(f.reason for f in found if f.reason)))
+        if result.verdict in ("undecided", "allowed"):
+            pytest.skip("; ".join(result.reasons))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -18,6 +19,28 @@ if TYPE_CHECKING:
 Against = Annotated[
     str | None, typer.Option("--against", metavar="FILE", help="Also compare with these gradients (.json .npz .csv).")
 ]
+AgainstCommand = Annotated[
+    str | None,
+    typer.Option(
+        "--against-command",
+        metavar="CMD",
+        help="Also compare with the gradients that this program prints as JSON; it reads the inputs as JSON.",
+    ),
+]
+CommandTimeout = Annotated[
+    float, typer.Option("--command-timeout", metavar="SECONDS", min=0.001, help="Time for that program at each point.")
+]
+Strict = Annotated[
+    bool | None,
+    typer.Option(
+        "--strict/--no-strict",
+        help="Fail on a gradient that no independent method confirms (default: where CI=true).",
+        show_default=False,
+    ),
+]
+AllowNonfinite = Annotated[
+    bool, typer.Option("--allow-nonfinite", help="Pass over values and gradients that are nan or infinite.")
+]
 Methods = Annotated[
     list[str] | None,
     typer.Option("--methods", metavar="NAME,...", help="Only these: forward, complex, differences, taylor, sympy."),
@@ -33,14 +56,18 @@ def command(
     of: options.Of = None,
     wrt: options.Wrt = None,
     against: Against = None,
+    against_command: AgainstCommand = None,
+    command_timeout: CommandTimeout = 60.0,
     methods: Methods = None,
     points: Annotated[int, typer.Option("--points", metavar="N", min=0, help="Also at N random points of the domains.")] = 0,
     order: Annotated[int, typer.Option("--order", metavar="1|2", min=1, max=2, help="2: second derivatives, too.")] = 1,
     rtol: Annotated[float | None, typer.Option("--rtol", metavar="X", min=0, help="A relative distance that passes.")] = None,
     atol: Annotated[float | None, typer.Option("--atol", metavar="X", min=0, help="An absolute distance that passes.")] = None,
     inconclusive: Annotated[
-        Literal["pass", "fail"], typer.Option("--inconclusive", metavar="pass|fail", help="What an inconclusive verdict is.")
+        Literal["pass", "fail"], typer.Option("--inconclusive", metavar="pass|fail", help="What a gradient at a kink does.")
     ] = "pass",
+    strict: Strict = None,
+    allow_nonfinite: AllowNonfinite = False,
     jobs: Annotated[int | None, typer.Option("--jobs", metavar="N", min=1, help="Files at a time (default: one a core).")] = None,
     dtype: options.Dtype = "float64",
     seed: options.Seed = 0,
@@ -61,13 +88,15 @@ def command(
 
     These are forward mode, the complex step, finite differences with an error estimate of their own, the order of the
     Taylor remainder, and SymPy's derivative with 50 digits. What disagrees is traced to the operation whose rule is wrong.
+    A gradient that only forward mode confirms is undecided, and a check that verifies nothing fails.
 
     \b
     Examples:
       gradcli check -e 'erf(x) * tanh(x)' --set x=0.8
       gradcli check -e 'var k = 0.5 in (0.1, 5.0); y = log(k)**2' --points 5 --order 2
       gradcli check -e 'var x = 2.0; y = x**3; expect y == 8.0' --format junit
-      gradcli check . --jobs 2
+      gradcli check . --jobs 2 --strict
+      gradcli check -e 'var x = 2.0; y = x**2' --against-command "echo '{\\"x\\": 4.0}'"
     """
     collect_rarely()
     options.verify_apart(files, output_file)
@@ -75,7 +104,7 @@ def command(
     to_file = output_file not in (None, "-")
     style = report.Style(terminal.color and not to_file, terminal.interactive and not to_file)
     from ..tasks.check.checking import check_all
-    from ..tasks.check.results import CheckOptions, methods_of
+    from ..tasks.check.results import CheckOptions, in_ci, methods_of
     from ..tasks.evaluation import Options
 
     wanted = CheckOptions(
@@ -96,7 +125,11 @@ def command(
         rtol=rtol,
         atol=atol,
         lenient=inconclusive == "pass",
+        strict=in_ci() if strict is None else strict,
+        nonfinite=allow_nonfinite,
         against=against,
+        command=_words(against_command),
+        patience=command_timeout,
     )
     names = options.programs(files, expr)
     checks: list[Check] = []
@@ -117,11 +150,29 @@ def _tell(
     checks: list[Check], errors: list[Diagnostic], format: str, style: report.Style, terminal: Terminal, path: str | None
 ) -> int:
     """Prints everything, answers first; returns the exit code."""
+    from ..tasks.check.results import nothing_in_all
+
     try:
         output.write(report.render_checks(format, checks, style), path)
     finally:
+        if not errors and (nothing := nothing_in_all(checks)) is not None:
+            errors.append(nothing)
         for diagnostic in [*(d for check in checks for d in check.diagnostics), *errors]:
             terminal.diagnostic(diagnostic)
     if path not in (None, "-") or format not in ("text", "github"):
-        terminal.summary(report.summary_of_checks(checks))
-    return max([*(check.exit_code for check in checks), *(d.exit_code for d in errors)], default=0)
+        for line in report.summary_of_checks(checks):
+            terminal.summary(line)
+    return max([*(check.exit_code for check in checks), *(max(d.exit_code, 1) for d in errors)], default=0)
+
+
+def _words(command: str | None) -> tuple[str, ...]:
+    """The program and its arguments in a command, split as a shell splits words. Raises GradcliError (E001)."""
+    if command is None:
+        return ()
+    try:
+        words = tuple(shlex.split(command))
+    except ValueError as error:
+        raise GradcliError(Diagnostic("E001", f"--against-command: {error}", help="quotes come in pairs")) from None
+    if not words:
+        raise GradcliError(Diagnostic("E001", "--against-command: no program", help="write `--against-command './gradient'`"))
+    return words

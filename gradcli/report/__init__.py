@@ -25,7 +25,7 @@ FORMATS = {
 CHECK_FORMATS = {
     "text": "a table, for people",
     "json": "one object, or an array of them for several files",
-    "junit": "JUnit's XML, a test case an output, variable and method",
+    "junit": "JUnit's XML, a test case a gradient",
     "github": "annotations for GitHub's workflows",
     "sarif": "SARIF 2.1.0",
 }
@@ -52,11 +52,11 @@ def render_checks(format: str, checks: Sequence[Check], style: Style = Style()) 
     return cast("str", module.render(checks, style))
 
 
-def summary_of_checks(checks: Sequence[Check]) -> str:
-    """`12 passed, 0 failed, 1 skipped`."""
-    from .checks import summary
+def summary_of_checks(checks: Sequence[Check]) -> tuple[str, str]:
+    """What share was proved, and how many passed and failed: `12 passed, 0 failed, 1 skipped`."""
+    from .checks import proved, summary
 
-    return summary(checks)
+    return proved(checks), summary(checks)
 
 
 def statistics(evaluation: Evaluation) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from . import Style
-from .checks import label, problems, summary
+from .checks import label, problems, proved, summary
 
 if TYPE_CHECKING:
     from ..diagnostics import Diagnostic
@@ -23,7 +23,7 @@ def render(checks: Sequence[Check], style: Style) -> str:
             )
             place = f"file={_property(kink.span.source.name)},line={kink.span.line},col={kink.span.column}"
             lines.append(f"::notice {place},title=kink of {_property(kink.operation)}::{_text(message)}")
-    return "\n".join([*lines, summary(checks)]) + "\n"
+    return "\n".join([*lines, proved(checks), summary(checks)]) + "\n"
 
 
 def _annotation(file: str, problem: Diagnostic) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import Style
+from .checks import problems
 from .json import dumps
 from .values import plain
 
@@ -27,13 +28,20 @@ def as_object(check: Check) -> dict[str, Any]:
         "passed": passed,
         "failed": failed,
         "skipped": skipped,
-        "findings": [
+        "gradients": [
             {
-                "output": f.output, "variable": f.variable, "order": f.order, "point": f.point, "method": f.method,
-                "verdict": f.verdict, "reason": f.reason, "where": f.where.strip(), "reverse": plain(f.ours),
-                "value": plain(f.theirs), "error": plain(f.error), "ulps": plain(f.ulps),
+                "output": r.output, "variable": r.variable, "order": r.order, "verdict": r.verdict, "digits": r.digits,
+                "reasons": r.reasons,
+                "methods": [
+                    {
+                        "method": f.method, "point": f.point, "verdict": f.verdict, "reason": f.reason,
+                        "where": f.where.strip(), "reverse": plain(f.ours), "value": plain(f.theirs),
+                        "error": plain(f.error), "tolerance": plain(f.tolerance), "ulps": plain(f.ulps),
+                    }
+                    for f in r.findings
+                ],
             }
-            for f in check.findings
+            for r in check.results
         ],
         "blamed": [
             {
@@ -62,7 +70,7 @@ def as_object(check: Check) -> dict[str, Any]:
         "points": [plain(point) for point in check.points],
         "notes": check.notes,
         "expectations": [{"line": e.line, "passed": e.passed, "message": e.message} for e in check.expectations],
-        "diagnostics": [d.as_json() for d in check.diagnostics],
+        "diagnostics": [d.as_json() for d in problems(check)],
     }  # fmt: skip
 
 

@@ -1,5 +1,5 @@
-"""`check --format junit`: JUnit's XML, a test suite a file, a test case an expectation, and one an output, variable and
-method."""
+"""`check --format junit`: JUnit's XML, a test suite a file, a test case an expectation, and one a gradient, in which each method
+is a line of `system-out`."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from ..diagnostics import render as draw
 from . import Style
-from .checks import METHODS, found, label, problems
+from .checks import METHODS, found, label, problem_of
 
 if TYPE_CHECKING:
-    from ..diagnostics import Diagnostic
-    from ..tasks.check.results import Check, Finding
+    from ..tasks.check.results import Check, Finding, Result
 
 
 def render(checks: Sequence[Check], style: Style) -> str:
@@ -29,7 +28,6 @@ def render(checks: Sequence[Check], style: Style) -> str:
 
 def _suite(root: Element, check: Check) -> None:
     suite = SubElement(root, "testsuite", name=_printable(check.file))
-    told = list(problems(check))
     for diagnostic in check.diagnostics:
         case = _case(suite, check, f"{diagnostic.code} {diagnostic.message}")
         if diagnostic.severity == "error":
@@ -38,23 +36,31 @@ def _suite(root: Element, check: Check) -> None:
         case = _case(suite, check, f"expect in line {expectation.line}")
         if expectation.diagnostic:
             _add(case, "failure", expectation.message, draw(expectation.diagnostic))
-    for finding in check.findings:
-        _finding(suite, check, finding, told)
+    for result in check.results:
+        _gradient(suite, check, result)
+    if check.nothing is not None:
+        _add(_case(suite, check, "something is verified"), "failure", check.nothing.message, draw(check.nothing))
     cases = list(suite)
     suite.set("tests", str(len(cases)))
     for attribute, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.set(attribute, str(sum(case.find(tag) is not None for case in cases)))
 
 
-def _finding(suite: Element, check: Check, finding: Finding, told: list[Diagnostic]) -> None:
-    what = label(finding.output, finding.variable, finding.order)
+def _gradient(suite: Element, check: Check, result: Result) -> None:
+    case = _case(suite, check, label(result.output, result.variable, result.order))
+    problem = problem_of(check, result)
+    if problem is not None:
+        _add(case, "failure", problem.message, draw(problem))
+    elif result.verdict in ("undecided", "allowed"):
+        _add(case, "skipped", "; ".join(result.reasons), "")
+    SubElement(case, "system-out").text = _printable("\n".join(map(_line, result.findings)))
+
+
+def _line(finding: Finding) -> str:
+    """What one method says."""
     at = f" at point {finding.point}" if finding.point else ""
-    case = _case(suite, check, f"{what}{at} {METHODS[finding.method]}")
-    if finding.verdict == "disagree" or (finding.verdict == "inconclusive" and not check.lenient):
-        text = next((draw(d) for d in told if d.message.startswith(f"{what}{at} ")), "")
-        _add(case, "failure", finding.reason or found([finding]), text)
-    elif finding.verdict != "agree":
-        _add(case, "skipped", finding.reason, "")
+    said = [METHODS.get(finding.method, finding.method) + at, finding.verdict, finding.reason or found([finding])]
+    return ": ".join(part for part in said if part)
 
 
 def _case(suite: Element, check: Check, name: str) -> Element:

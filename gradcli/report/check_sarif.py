@@ -21,6 +21,9 @@ _RULES = {
     "E602": "A gradient is wrong.",
     "E603": "A gradient isn't what was given.",
     "E604": "Whether a gradient is right can't be told.",
+    "E610": "What is to be compared isn't finite.",
+    "E611": "Nothing was verified.",
+    "E612": "The program fails at a random point.",
     "kink": "A derivative jumps.",
 }
 

@@ -2,7 +2,9 @@
 
     samples/rosenbrock.tg
               reverse mode   forward mode   complex step   differences   Taylor order
-      ∂f/∂x         -215.6      ✓ 0 ulps       ✓ 1 ulp       ✓ 2e-14         ✓ 2.00
+      ∂f/∂x         -215.6      ✓ 0 ulps       ✓ 1 ulp       ✓ 2e-14         ✓ 2.00   11 digits
+    1 of 1 gradients verified by independent methods, 0 undecided
+    1 passed, 0 failed, 0 skipped
 
 A cell has the verdict (✓ agree, ✗ disagree, ? inconclusive, · doesn't apply) and how far the method is from reverse mode:
 in units of the last place, or, for differences, relatively; for the Taylor remainder it has its order.
@@ -16,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from ..diagnostics import render as draw
 from . import Style
-from .checks import METHODS, brief, failures, label, place_label, summary
+from .checks import METHODS, brief, failures, label, place_label, proved, summary
 
 if TYPE_CHECKING:
     from ..diagnostics import Span
@@ -29,11 +31,12 @@ _OFF = "\x1b[0m"
 
 def render(checks: Sequence[Check], style: Style) -> str:
     parts = ["\n".join(_file(check, style)) + "\n" for check in checks]
-    return "\n".join(parts) + ("\n" if len(parts) > 1 else "") + summary(checks) + "\n"
+    return "\n".join(parts) + ("\n" if len(parts) > 1 else "") + f"{proved(checks)}\n{summary(checks)}\n"
 
 
 def _file(check: Check, style: Style) -> Iterator[str]:
     yield check.file
+    yield from (f"  {_MARKS['disagree']} {d.code}: {d.message}" for d in check.diagnostics if d.severity == "error")
     yield from _table(check, style)
     if check.expectations:
         held = sum(e.passed for e in check.expectations)
@@ -44,29 +47,44 @@ def _file(check: Check, style: Style) -> Iterator[str]:
 
 
 def _table(check: Check, style: Style) -> Iterator[str]:
-    rows: dict[tuple[str, str, int, int], dict[str, Finding]] = {}
-    for finding in check.findings:
-        rows.setdefault((finding.output, finding.variable, finding.order, finding.point), {})[finding.method] = finding
+    """A row a gradient, and one for each random point at which it isn't verified."""
+    rows: list[tuple[str, dict[str, Finding], str]] = []
+    for result in check.results:
+        for point, verdict in result.verdicts.items():
+            findings = result.points[point]
+            if point and verdict == "verified":
+                continue
+            row = {f.method: f for f in findings}
+            shown = next((f for f in findings if f.method in METHODS and not f.where.startswith(" ")), findings[0])
+            name = place_label(shown) + (f" at point {point}" if point else "")
+            proof = "" if result.is_value and verdict == "verified" else _proof(verdict, result.digits)
+            rows.append((name, row, proof))
     if not rows:
         return
-    methods = [m for m in METHODS if any(m in row for row in rows.values())]
-    lines = [["", "reverse mode", *(METHODS[m] for m in methods)]]
-    verdicts: list[list[str]] = [[]]
-    for (_, variable, _, point), row in rows.items():
-        at = f" at point {point}" if point else ""
-        first = next((f for f in row.values() if not f.where.startswith(" ")), next(iter(row.values())))
-        name = place_label(first) + at
+    methods = [m for m in METHODS if any(m in row for _, row, _ in rows)]
+    lines = [["", "reverse mode", *(METHODS[m] for m in methods), ""]]
+    for name, row, proof in rows:
+        first = next((f for f in row.values() if f.method in METHODS and f.method != "rules"), None)
         cells = [_cell(row[m]) if m in row else "" for m in methods]
-        lines.append([name, brief(first.ours) if variable else "", *cells])
-        verdicts.append([row[m].verdict if m in row else "" for m in methods])
+        lines.append([name, brief(first.ours) if first is not None else "", *cells, proof])
     widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
-    for line, verdict in zip(lines, verdicts, strict=True):
-        cells = [line[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True))]
-        if style.color:
-            cells[2:] = [
-                f"{_COLORS[v]}{c}{_OFF}" if v else c for c, v in zip(cells[2:], verdict or [""] * len(methods), strict=True)
-            ]
-        yield ("  " + "  ".join(cells)).rstrip()
+    for k, line in enumerate(lines):
+        cells = [line[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(line[1:-1], widths[1:], strict=False))]
+        if style.color and k:
+            row = rows[k - 1][1]
+            verdicts = [row[m].verdict if m in row else "" for m in methods]
+            cells[2:] = [f"{_COLORS[v]}{c}{_OFF}" if v else c for c, v in zip(cells[2:], verdicts, strict=True)]
+        yield ("  " + "  ".join([*cells, line[-1]])).rstrip()
+
+
+_PROOFS = {"kink": "at a kink", "nonfinite": "not finite", "allowed": "not finite"}
+
+
+def _proof(verdict: str, digits: int | None) -> str:
+    """What becomes of a gradient, in a word or two."""
+    if verdict == "verified":
+        return "verified" if digits is None else f"{digits} digits"
+    return _PROOFS.get(verdict, verdict)
 
 
 def _cell(finding: Finding) -> str:
@@ -86,6 +104,8 @@ def _cell(finding: Finding) -> str:
     if not math.isfinite(finding.theirs):
         return mark
     size = max(abs(finding.ours), abs(finding.theirs))
+    if finding.ours == 0 != finding.theirs:
+        return f"{mark} {abs(finding.theirs):.0e} apart"
     if finding.method == "differences" or finding.ulps > 1e4:
         return f"{mark} {abs(finding.ours - finding.theirs) / size if size else 0.0:.0e}"
     return f"{mark} {finding.ulps:.3g} ulp{'' if finding.ulps == 1 else 's'}"
@@ -96,9 +116,14 @@ def _remarks(check: Check) -> Iterator[str]:
     reasons: dict[tuple[str, str], list[str]] = {}
     for f in check.findings:
         if f.reason and (f.verdict != "agree" or f.method in ("complex", "sympy")):
-            reasons.setdefault((f.reason, _MARKS[f.verdict]), []).append(METHODS[f.method])
+            reasons.setdefault((f.reason, _MARKS[f.verdict]), []).append(METHODS.get(f.method, ""))
     for (reason, mark), methods in reasons.items():
-        yield f"{mark} {', '.join(dict.fromkeys(methods))}: {reason}"
+        names = ", ".join(dict.fromkeys(filter(None, methods)))
+        yield f"{mark} {names}{': ' if names else ''}{reason}"
+    if check.points:
+        failing = {f.point for r in check.results for f in r.findings if f.point and f.verdict == "disagree"}
+        count = f"{len(check.points)} random point" + ("s" if len(check.points) > 1 else "")
+        yield f"also at {count}" + (f", wrong at {len(failing)}" if failing else "")
     yield from check.notes
     for kink in check.kinks:
         sides = f"{brief(kink.left)} to the left, {brief(kink.right)} to the right"

@@ -10,7 +10,7 @@ from ..diagnostics import Diagnostic
 from .text import number, operand
 
 if TYPE_CHECKING:
-    from ..tasks.check.results import Blame, Check, Finding
+    from ..tasks.check.results import Blame, Check, Finding, Result
 
 METHODS = {
     "forward": "forward mode",
@@ -21,6 +21,7 @@ METHODS = {
     "against": "given",
     "rules": "rules",
 }
+_NONFINITE_HELP = "`gradcli eval --debug-nan` says where it comes from; `gradcli explain E610`, how to say that it is meant"
 
 
 def label(output: str, variable: str, order: int = 1) -> str:
@@ -54,8 +55,18 @@ def place_label(finding: Finding) -> str:
     return label(finding.output, finding.where, finding.order)
 
 
+def proved(checks: Sequence[Check]) -> str:
+    """What share was proved: `3 of 4 gradients verified by independent methods, 1 at a kink, 0 undecided`."""
+    verdicts = [result.verdict for check in checks for result in check.results if not result.is_value]
+    kinks, nonfinite = verdicts.count("kink"), verdicts.count("nonfinite") + verdicts.count("allowed")
+    said = [f"{verdicts.count('verified')} of {len(verdicts)} gradients verified by independent methods"]
+    said += [f"{kinks} at a kink"] if kinks else []
+    said += [f"{nonfinite} not finite"] if nonfinite else []
+    return ", ".join([*said, f"{verdicts.count('undecided')} undecided"])
+
+
 def summary(checks: Sequence[Check]) -> str:
-    """The last line: `12 passed, 0 failed, 1 skipped`."""
+    """The last line: `12 passed, 0 failed, 1 skipped`, where a gradient, an expectation or an error is one."""
     passed, failed, skipped = (
         (sum(counts) for counts in zip(*(check.counts() for check in checks), strict=True)) if checks else (0, 0, 0)
     )
@@ -68,15 +79,26 @@ def brief(value: float) -> str:
 
 
 def found(findings: Sequence[Finding]) -> str:
-    """What methods found, in words: `reverse mode gives 9; forward mode and the complex step 6`."""
+    """What methods found, in words: `reverse mode gives 9; forward mode and complex step 6`; "" where no number was given."""
+    findings = [f for f in findings if math.isfinite(f.theirs) or f.method == "taylor"]
+    if not findings:
+        return ""
     ours = dict.fromkeys(brief(f.ours) + _at(f) for f in findings)
     said: dict[str, list[str]] = {}
     for f in findings:
         if f.method == "taylor":
             said.setdefault(f"of order {f.theirs:.2f}", []).append("the Taylor remainder is")
         else:
-            said.setdefault(brief(f.theirs), []).append("the file" if f.method == "against" else METHODS[f.method])
+            said.setdefault(_their(f), []).append("what is given is" if f.method == "against" else METHODS[f.method])
     return "; ".join([f"reverse mode gives {' or '.join(ours)}", *(f"{_listed(names)} {value}" for value, names in said.items())])
+
+
+def _their(finding: Finding) -> str:
+    """What a method gives; with so many digits that it differs from ours, and beside a zero with the distance."""
+    if finding.ours == 0 != finding.theirs:
+        return f"{brief(finding.theirs)}, {abs(finding.theirs):.1g} apart"
+    shown = brief(finding.theirs)
+    return shown if shown != brief(finding.ours) else number(finding.theirs)
 
 
 def _at(finding: Finding) -> str:
@@ -94,46 +116,56 @@ def problems(check: Check) -> Iterator[Diagnostic]:
 
 
 def failures(check: Check) -> Iterator[Diagnostic]:
-    """What failed in a program that ran."""
+    """What failed in a program that ran, each gradient once."""
     yield from (e.diagnostic for e in check.expectations if e.diagnostic)
-    told = set()
-    for finding in check.findings:
-        if finding.verdict != "disagree" and (check.lenient or finding.verdict != "inconclusive"):
-            continue
-        key = finding.output, finding.variable, finding.order, finding.point, finding.method == "against", finding.verdict
-        if key in told:
-            continue
-        told.add(key)
-        same = [f for f in check.findings if (f.output, f.variable, f.order, f.point) == key[:4] and f.verdict == finding.verdict]
-        yield _problem(check, finding, [f for f in same if (f.method == "against") == key[4]])
+    yield from dict.fromkeys(problem for result in check.results if (problem := problem_of(check, result)) is not None)
+    if check.nothing is not None:
+        yield check.nothing
 
 
-def problem_of(check: Check, output: str, variable: str) -> Diagnostic | None:
-    """What is wrong with the gradient of one output by one variable; None if nothing is."""
-    wrong = [f for f in check.findings if (f.output, f.variable, f.verdict) == (output, variable, "disagree")]
-    return _problem(check, wrong[0], wrong) if wrong else None
+def problem_of(check: Check, result: Result) -> Diagnostic | None:
+    """Why a gradient makes the check fail; None where it doesn't."""
+    verdict = result.verdict
+    if not check.fails(verdict):
+        return None
+    what = label(result.output, result.variable, result.order)
+    if verdict in ("wrong", "nonfinite"):
+        point, wrong = next(
+            (point, wrong)
+            for point, findings in result.points.items()
+            if (wrong := [f for f in findings if f.verdict == "disagree"])
+        )
+        return _wrong(check, what + (f" at point {point}" if point else ""), wrong)
+    reason = "; ".join(result.reasons[:3]) or "no method applies"
+    said = "is at a kink" if verdict == "kink" else "is undecided"
+    return Diagnostic("E604", f"{what} {said}: {reason}", result.findings[0].span)
 
 
-def _problem(check: Check, first: Finding, all_of_it: list[Finding]) -> Diagnostic:
-    what = label(first.output, first.variable, first.order)
-    at = f" at point {first.point}" if first.point else ""
-    if first.verdict == "inconclusive":
-        return Diagnostic("E604", f"{what}{at} can't be told: {first.reason}", first.span)
-    said = found(all_of_it)
-    if first.method == "against":
-        return Diagnostic("E603", f"{what}{at} isn't what was given: {said}", first.span, first.reason)
+def _wrong(check: Check, what: str, wrong: list[Finding]) -> Diagnostic:
+    first = wrong[0]
+    if first.method == "finite":
+        message = f"{what}{first.where} can't be verified: {first.reason}"
+        return Diagnostic("E610", message, first.span, help=_NONFINITE_HELP)
+    if all(f.method == "against" for f in wrong):
+        message = f"{what} isn't what was given"
+        said = "; ".join(part for part in (found(wrong), first.reason) if part)
+        return Diagnostic("E603", f"{message}: {said}", first.span)
+    wrong = [f for f in wrong if f.method != "against"]
+    said = found([f for f in wrong if f.method in METHODS]) or first.reason
     if first.method == "rules":
         what, said = "a derivative that the program asks for", "an operation's rule isn't its derivative"
+    message = f"{what} is wrong: {said}"
     blamed = next((b for b in check.blamed if b.output == first.output), None)
-    message = f"{what}{at} is wrong: {said}"
     if blamed is None:
-        return Diagnostic("E602", message, first.span, first.reason)
+        return Diagnostic("E602", message, first.span, "" if first.reason in message else first.reason)
     return Diagnostic("E602", message, blamed.span, accused(blamed), calls=blamed.calls)
 
 
 def accused(blamed: Blame) -> str:
     """What is wrong with an operation's rule."""
-    times = f"{blamed.factor:.10g} times" if math.isfinite(blamed.factor) else "something for"
+    if blamed.fault:
+        return blamed.fault
+    times = f"{blamed.factor + 0.0:.10g} times" if math.isfinite(blamed.factor) else "something for"
     ours, theirs = brief(blamed.ours), brief(blamed.theirs)
     said = f"the rule of `{blamed.operation}` gives {times} what the operation itself says"
     return f"{said}: {ours} for {theirs}, at {blamed.operands}"

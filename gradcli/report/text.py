@@ -15,7 +15,7 @@ import re
 from collections.abc import Container, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..diagnostics import _printable
+from ..diagnostics import printable
 from . import Style
 from .values import MAX_DEPTH, is_array, is_sparse, nonfinite
 
@@ -188,4 +188,4 @@ def show_form(form: Any) -> str:
 
 def _tame(text: str) -> str:
     """Control characters made visible, so that what a program prints can't drive the terminal."""
-    return "\n".join(map(_printable, text.split("\n")))
+    return "\n".join(map(printable, text.split("\n")))

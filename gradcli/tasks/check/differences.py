@@ -59,8 +59,9 @@ class Samples:
         return max(2 * self.eps * max(abs(beside.up), abs(beside.down), abs(self.value)), self.floor)
 
     def slope(self) -> float:
-        """The largest slope between the point and those beside it that were looked at: what a zero derivative compares to."""
-        slopes = [abs(v - self.value) / b.step for b in self._found for v in (b.up, b.down)]
+        """The larger slope between the point and those at the largest step, if these were looked at: what a zero derivative
+        compares to."""
+        slopes = [abs(v - self.value) / b.step for b in self._found[:1] for v in (b.up, b.down)]
         return max([s for s in slopes if math.isfinite(s)], default=0.0)
 
 

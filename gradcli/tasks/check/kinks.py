@@ -40,7 +40,8 @@ def kinks(judge: Judge, conditions: Conditions) -> list[Kink]:
             (b - a) / (2 * h) if is_inexact(o) and type(o) is not list else None
             for a, b, o in zip(downward, upward, operands, strict=True)
         ]
-        if operands and step.site.span not in found and _jumps(case.point.kept[0], step, operands, tangents, h):
+        eps = case.point.eps
+        if operands and step.site.span not in found and _jumps(case.point.kept[0], step, operands, tangents, h, eps):
             found[step.site.span] = step, _shown(operands)
     for step, margin, slope in conditions.margins(direction, case.history.comparisons):
         if _is_even(margin, slope):
@@ -76,7 +77,7 @@ def _operands(judge: Judge, h: float) -> dict[int, list[Any]]:
     return found
 
 
-def _jumps(run: Any, step: Step, operands: list[Any], tangents: list[Any], h: float) -> bool:
+def _jumps(run: Any, step: Step, operands: list[Any], tangents: list[Any], h: float, eps: float) -> bool:
     sizes = []
     for delta in (h, h / SHRINK):
         try:
@@ -92,7 +93,7 @@ def _jumps(run: Any, step: Step, operands: list[Any], tangents: list[Any], h: fl
             return bool(CPU.xp.isfinite(y).all())
         bend = abs(up - 2 * y + down) / delta
         slope = float(abs(up - down).max(initial=0.0)) / (2 * delta)
-        noise = 16 * 2.0**-52 * float(abs(y).max(initial=0.0)) / delta
+        noise = 16 * eps * float(abs(y).max(initial=0.0)) / delta
         sizes.append((bend, slope, noise))
     (wide, _, _), (narrow, slope, noise) = sizes
     stays = (narrow > 0.3 * wide) & (narrow > JUMP * slope) & (narrow > noise)

@@ -91,6 +91,7 @@ class Point:
         self.eps = 2.0**-52 if program.options.dtype == "float64" else 2.0**-23
         self.rows_one_by_one = FEW_ROWS
         self.forms: Any = None  # closed forms, or why there are none
+        self.beside: dict[str, dict[str, Any]] = {}  # what was found beside a kink, by output and variable
         self._sweeps: list[tuple[list[Traced], set[int]]] = []
         self._tangents: dict[tuple[str, str, int], dict[str, float]] = {}
         self.cases = [Case(self, name) for name in self.answer.targets]
@@ -108,6 +109,14 @@ class Point:
         trace = run.trace = ValueTrace(self.rows_one_by_one)
         run.bodies = 1  # functions with a rule of their own keep what their bodies gave
         return run, trace
+
+    def claims(self) -> tuple[Run, Answer, list[tuple[Any, Any, program.Expect]]]:
+        """Another run in which every derivative is recorded, and the two sides of the `expect A ~= B` that held there."""
+        compiled = compile_program(self.program.options.settings, self.program.node, keeps_all=True)
+        run, _ = self._keeping_run(self.program.options)
+        run.claims = []
+        frame = execute(compiled, run)
+        return run, self.program.answer(run, frame, self.answer.targets), run.claims
 
     def sweeps(self) -> tuple[Run, list[tuple[list[Traced], set[int]]]]:
         """The derivatives that the program itself asked for, and the run that did. Where there is nothing else to check, the
@@ -238,9 +247,9 @@ class Case:
                     part = "" if len(turns) == 1 else ".re" if turn == 1.0 else ".im"
                     directions.append(Direction(variable, vector, f"[{','.join(map(str, k))}]{part}"))
             return directions
-        return self._random_directions(variable)
+        return self.random_directions(variable)
 
-    def _random_directions(self, variable: str, stream: int = 0) -> list[Direction]:
+    def random_directions(self, variable: str, stream: int = 0) -> list[Direction]:
         """Directions in which all elements move; of variables of one size the same, unless they come from other streams."""
         value = self.state(variable)
         shape, xp = shape_of(value), CPU.xp
@@ -266,8 +275,8 @@ class Case:
             found = [(a, [b]) for a in self.directions(first) for b in self.directions(others[0])]
             if len(found) <= FEW and not any(d.where.startswith(" ") for a, (b,) in found for d in (a, b)):
                 return found
-        moved = zip(*(self._random_directions(other, stream) for stream, other in enumerate(others, 1)), strict=False)
-        return [(a, list(bs)) for a, bs in zip(self._random_directions(first), moved, strict=False)]
+        moved = zip(*(self.random_directions(other, stream) for stream, other in enumerate(others, 1)), strict=False)
+        return [(a, list(bs)) for a, bs in zip(self.random_directions(first), moved, strict=False)]
 
     def along(self, direction: Direction, gradient: Any = None) -> tuple[float, float]:
         """The derivative along a direction as the gradient has it, and the sum of its terms' sizes."""
@@ -366,7 +375,8 @@ class Case:
         for direction, h in moves:
             number = number_of(answer.sources[direction.variable])
             assert number is not None
-            shifts[number] = h * direction.vector
+            step = CPU.xp.complex128(h) if type(h) is complex and self.point.eps > 1e-10 else h  # Python's would stay single
+            shifts[number] = step * direction.vector
         values = iter(self.history.values(shifts, disturb, watch))
         parts = [next(values) if type(read(v)) is tuple else primal(read(v)) for v in leaves(answer.targets[self.output])]
         return self.total(parts)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,7 +12,9 @@ from ...diagnostics import Diagnostic, GradcliError, Span, did_you_mean
 from ...engine.run import Expectation
 from ..evaluation import Options
 
-AGREE, DISAGREE, INCONCLUSIVE, SKIPPED = "agree", "disagree", "inconclusive", "skipped"
+AGREE, DISAGREE, INCONCLUSIVE, SKIPPED = "agree", "disagree", "inconclusive", "skipped"  # what one method says
+# What becomes of a gradient; "allowed" is one that isn't finite where that is meant.
+VERIFIED, KINK, ALLOWED, UNDECIDED, NONFINITE, WRONG = "verified", "kink", "allowed", "undecided", "nonfinite", "wrong"
 RULES = "derivatives in the program"  # the output of findings about what it asks for itself
 OTHERS = "*"  # all further variables together, in a mixed second derivative
 METHODS = {
@@ -19,6 +24,8 @@ METHODS = {
     "taylor": "the order of the Taylor remainder: 2 for a right gradient, 1 for a wrong one",
     "sympy": "SymPy's derivative of the closed form, with 50 digits",
 }
+# The methods that know nothing of the rules that reverse mode goes by. A gradient is verified where one of them agrees.
+INDEPENDENT = ("complex", "differences", "taylor", "sympy", "rules")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +37,12 @@ class CheckOptions:
     points      random points of the declared domains, beside the declared values
     order       2: second derivatives, too
     rtol, atol  distances that count as none, beside what the methods' own errors allow; None: nothing beside
-    lenient     whether an inconclusive verdict passes
+    lenient     whether a gradient at a kink passes
+    strict      whether a gradient that no independent method confirms fails
+    nonfinite   whether values and gradients may be nan or infinite
     against     a file of gradients to compare with, too
+    command     a program that is run for gradients to compare with, too: its words
+    patience    seconds that this program may take at a point
     """
 
     run: Options = field(default_factory=Options)
@@ -41,7 +52,16 @@ class CheckOptions:
     rtol: float | None = None
     atol: float | None = None
     lenient: bool = True
+    strict: bool = False
+    nonfinite: bool = False
     against: str | None = None
+    command: tuple[str, ...] = ()
+    patience: float = 60.0
+
+
+def in_ci() -> bool:
+    """Whether this is a job of continuous integration, as the variable CI says: there checks are strict."""
+    return os.environ.get("CI", "").lower() in ("true", "1")
 
 
 def methods_of(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -55,17 +75,21 @@ def methods_of(names: tuple[str, ...]) -> tuple[str, ...]:
 
 @dataclass(slots=True)
 class Finding:
-    """One method's answer about one derivative: of an output, by a variable, at a point.
+    """What one method says about one derivative: of an output by a variable, at a point.
 
     variable  "" for derivatives that the program asks for; "x,z" in a mixed second derivative, "x,*" in one by all others
-    method    a name of METHODS, "against", or "rules": of the operations that the program itself goes back through
+    method    a name of METHODS, or "against": gradients from elsewhere; "rules": the rules behind the derivatives that the
+              program asks for; "linear": a function's own rule; "finite": the numbers themselves; "connected": whether
+              there is a gradient at all
     verdict   "agree", "disagree", "inconclusive" or "skipped", for a method that doesn't apply; `reason` says why
     where     the element or direction that is shown: "" for all of a scalar, "[1]", "x[0],z[1]", "along a random direction"
     ours      the derivative there, as reverse mode has it
     theirs    as the method has it; for "taylor" the order, for "rules" how many were tested
     error     the method's own estimate of its error
+    tolerance how far `ours` and `theirs` may be apart
     ulps      the distance in units of the last place of the larger one
     point     0 for the declared values, else the number of a random point
+    at_kink   whether the method can't agree because the derivative jumps there
     """
 
     output: str
@@ -77,16 +101,87 @@ class Finding:
     ours: float = 0.0
     theirs: float = 0.0
     error: float = 0.0
+    tolerance: float = 0.0
     ulps: float = 0.0
     order: int = 1
     point: int = 0
+    at_kink: bool = False
     span: Span | None = None  # where the output is computed
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One derivative, of an output by a variable, with all that was found about it at all points; or, where `is_value`, the value
+    of an output that was given from elsewhere."""
+
+    output: str
+    variable: str
+    order: int
+    findings: list[Finding]
+
+    @property
+    def is_value(self) -> bool:
+        return not self.variable and self.output != RULES
+
+    @property
+    def points(self) -> dict[int, list[Finding]]:
+        """The findings by point, 0 being the declared values."""
+        found: dict[int, list[Finding]] = {}
+        for finding in self.findings:
+            found.setdefault(finding.point, []).append(finding)
+        return found
+
+    @property
+    def verdicts(self) -> dict[int, str]:
+        """What becomes of the derivative at each point."""
+        return {point: _verdict(findings, self.is_value) for point, findings in self.points.items()}
+
+    @property
+    def verdict(self) -> str:
+        """The worst of these verdicts."""
+        return max(self.verdicts.values(), key=_ORDER.index)
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why methods don't agree, each once."""
+        return list(dict.fromkeys(f.reason for f in self.findings if f.reason and f.verdict != AGREE))
+
+    @property
+    def digits(self) -> int | None:
+        """How many decimal digits are verified, at the point where they are fewest; None where none are, as of 0."""
+        found = [_digits(findings) for findings in self.points.values()] if self.verdict == VERIFIED else []
+        return min((digits for digits in found if digits is not None), default=None)
+
+
+_ORDER = (VERIFIED, KINK, ALLOWED, UNDECIDED, NONFINITE, WRONG)
+_ALL_DIGITS = 15  # that a float64 has
+
+
+def _verdict(findings: Sequence[Finding], is_value: bool) -> str:
+    """What becomes of a derivative at one point, of which methods say this; or of a value."""
+    finite = [f.verdict for f in findings if f.method == "finite"]
+    if finite:
+        return NONFINITE if DISAGREE in finite else ALLOWED
+    if any(f.verdict == DISAGREE for f in findings):
+        return WRONG
+    if any(f.at_kink for f in findings):
+        return KINK
+    return VERIFIED if is_value or any(f.verdict == AGREE and f.method in INDEPENDENT for f in findings) else UNDECIDED
+
+
+def _digits(findings: Sequence[Finding]) -> int | None:
+    """The digits that the sharpest of the independent methods verifies."""
+    agreeing = [f for f in findings if f.method in INDEPENDENT and f.verdict == AGREE and f.ours and f.tolerance]
+    if not agreeing:
+        return None
+    sharpest = min(f.tolerance / abs(f.ours) for f in agreeing)
+    return min(math.floor(-math.log10(sharpest)), _ALL_DIGITS) if sharpest < 0.1 else None
 
 
 @dataclass(frozen=True, slots=True)
 class Blame:
     """An operation whose own rule is wrong at its actual operands: what it gives, what the operation itself says, and the
-    quotient. `calls` lead to it."""
+    quotient. `calls` lead to it. `fault` says what is wrong where that isn't a number: a rule that isn't linear."""
 
     output: str
     operation: str
@@ -95,6 +190,7 @@ class Blame:
     theirs: float
     operands: str
     calls: tuple[Any, ...] = ()
+    fault: str = ""
 
     @property
     def factor(self) -> float:
@@ -138,7 +234,14 @@ class Path:
 
 @dataclass(slots=True)
 class Check:
-    """What came of checking one file."""
+    """What came of checking one file.
+
+    expectations  those that were executed at the declared values, and those that failed at random points
+    points        the random points: values by name
+    lenient, strict  as in CheckOptions
+    declares      whether the program declares a trainable variable
+    missing       the gradients that there aren't, and why
+    """
 
     file: str
     findings: list[Finding] = field(default_factory=list)
@@ -148,19 +251,62 @@ class Check:
     expectations: list[Expectation] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    points: list[dict[str, Any]] = field(default_factory=list)  # the random ones
+    points: list[dict[str, Any]] = field(default_factory=list)
     lenient: bool = True
+    strict: bool = False
+    declares: bool = True
+    missing: list[str] = field(default_factory=list)
+
+    @property
+    def results(self) -> list[Result]:
+        """The findings as one result for each derivative, in the order in which they were checked."""
+        found: dict[tuple[str, str, int], list[Finding]] = {}
+        for f in self.findings:
+            found.setdefault((f.output, f.variable, f.order), []).append(f)
+        return [Result(*key, findings) for key, findings in found.items()]
+
+    def fails(self, verdict: str) -> bool:
+        """Whether a gradient with this verdict makes the check fail."""
+        if verdict in (KINK, UNDECIDED):
+            return self.strict if verdict == UNDECIDED else not self.lenient
+        return verdict in (NONFINITE, WRONG)
 
     def counts(self) -> tuple[int, int, int]:
-        """How many passed, failed and were skipped: findings and expectations."""
-        verdicts = [f.verdict for f in self.findings]
-        passed = verdicts.count(AGREE) + sum(e.passed for e in self.expectations)
-        failed = verdicts.count(DISAGREE) + sum(not e.passed for e in self.expectations)
-        failed += sum(d.severity == "error" for d in self.diagnostics)
-        unclear = verdicts.count(INCONCLUSIVE)
-        return passed, failed + (0 if self.lenient else unclear), verdicts.count(SKIPPED) + (unclear if self.lenient else 0)
+        """How many passed, failed and were skipped: gradients, expectations, and errors of the program."""
+        verdicts = [result.verdict for result in self.results]
+        failed = sum(map(self.fails, verdicts))
+        passed = sum(v in (VERIFIED, KINK) and not self.fails(v) for v in verdicts)
+        held = sum(e.passed for e in self.expectations)
+        broken = len(self.expectations) - held + sum(d.severity == "error" for d in self.diagnostics)
+        return passed + held, failed + broken, len(verdicts) - passed - failed
+
+    @property
+    def nothing(self) -> Diagnostic | None:
+        """The error that nothing was verified, with the reason; None where something was, or failed. A program without
+        variables, which others import, has nothing to verify."""
+        passed, failed, _ = self.counts()
+        return None if passed or failed or not self.declares else nothing_verified(self)
 
     @property
     def exit_code(self) -> int:
-        failed = 1 if self.counts()[1] else 0
+        failed = 1 if self.counts()[1] or self.nothing else 0
         return max([failed, *(d.exit_code for d in self.diagnostics)])
+
+
+def nothing_in_all(checks: Sequence[Check]) -> Diagnostic | None:
+    """The error that nothing was verified in any of the files, where no single one of them says so."""
+    quiet = all(check.counts()[:2] == (0, 0) and check.nothing is None for check in checks)
+    return nothing_verified(checks[0]) if checks and quiet else None
+
+
+def nothing_verified(check: Check) -> Diagnostic:
+    """The error (E611) that nothing was verified in a file, and why."""
+    results = check.results
+    reasons = list(dict.fromkeys(reason for result in results for reason in result.reasons))
+    if not check.declares:
+        why = f"`{check.file}` declares no variable (`var x = 2.0`)"
+    elif not results:
+        why = "; ".join(check.missing[:3]) or "there is no output that has a gradient"
+    else:
+        why = "; ".join(reasons[:3]) or "no method applies"
+    return Diagnostic("E611", f"nothing was verified: {why}", help="`gradcli explain E611` tells what a check needs")

@@ -23,7 +23,8 @@ from .results import AGREE, DISAGREE, INCONCLUSIVE, SKIPPED, CheckOptions, Findi
 
 TINY_STEP = 1e-30  # of the complex step, which has no difference to lose digits in
 TINIEST = 1e-290  # that the complex step may move an output by
-CLOSE = 1e-11  # of what is added up to a derivative: a distance that two right answers may have
+# Of what is added up to a derivative: a distance that two right answers may have, in float64 and in float32.
+CLOSE, CLOSE_SINGLE = 1e-11, 1e-5
 SMALL = 1e-7  # of a natural derivative: what is none
 SAFETY = 10.0  # times an estimated error
 ILL = 1e-9  # a relative error of a derivative from rounding alone, that is worth mentioning
@@ -80,19 +81,39 @@ class Judge:
             return
         gap = abs(self.ours - estimate.value)
         given = (self.options.rtol or 0.0) * max(abs(self.ours), abs(estimate.value)) + (self.options.atol or 0.0)
-        tolerance = max(SAFETY * estimate.error + self.floor(scale), given)
-        if estimate.error and tolerance > max(RELIABLE * max(scale, abs(estimate.value)), SMALL * self.natural, given):
+        floor = self.floor(scale) if found.method in EXACT else self.coarse_floor(scale)
+        tolerance = found.tolerance = max(SAFETY * estimate.error + floor, given)
+        if not math.isfinite(tolerance):  # every distance would pass
+            found.verdict, found.reason = INCONCLUSIVE, f"its error is {tolerance:g}, so that nothing can be told"
+            return
+        known = max(self.resolution(max(scale, abs(estimate.value))), given)
+        if found.method in EXACT and tolerance > known and max(gap, abs(self.ours)) <= tolerance <= SMALL * self.natural:
+            found.reason = "it is zero to rounding"
+        elif found.method != "forward" and tolerance > known:
             found.verdict = INCONCLUSIVE
-            found.reason = f"the noise floor: its error is about {estimate.error:.1g}"
+            found.reason = f"the noise floor: its error is about {max(estimate.error, tolerance / SAFETY):.1g}"
         elif gap > tolerance:
             found.verdict, found.reason = DISAGREE, ""
         elif self.order == 1 and found.method in EXACT and estimate.error > ILL * abs(self.ours) > 0:
             digits = -math.log10(estimate.error / abs(self.ours))
             found.reason = f"ill-conditioned: about {max(round(digits), 0)} digits can be trusted"
 
+    def resolution(self, scale: float) -> float:
+        """What a method has to resolve of a derivative to say anything; of one that is 0, a small part of what is natural."""
+        return max(RELIABLE * scale, SMALL * self.natural if self.ours == 0 else 0.0, 1e-300)
+
     def floor(self, scale: float) -> float:
-        eps = self.case.point.eps
-        return CLOSE * (eps / 2.0**-52) * scale + 64 * eps * abs(self.case.value) / self.reach + 1e-300
+        """The distance that two right answers may have; `scale` is the size of what goes into them."""
+        return (CLOSE if self.case.point.eps < 1e-10 else CLOSE_SINGLE) * scale + 1e-300
+
+    def coarse_floor(self, scale: float) -> float:
+        """The same for a method that goes by values of the function, or isn't independent."""
+        return CLOSE * (self.case.point.eps / 2.0**-52) * scale + self.noise
+
+    @property
+    def noise(self) -> float:
+        """What rounding errors of the output can make of a slope."""
+        return 64 * self.case.point.eps * abs(self.case.value) / self.reach
 
     @property
     def natural(self) -> float:
@@ -152,7 +173,8 @@ class Judge:
         """Asks how far rounding errors inside move the output; whether that is more than its last places say."""
         case = self.case
         with quiet():
-            others = [float(case.replay((self.direction, 0.0), disturb=rounding(seed))) for seed in range(REPEATS)]
+            disturbances = [rounding(seed, case.point.eps) for seed in range(REPEATS)]
+            others = [float(case.replay((self.direction, 0.0), disturb=disturb)) for disturb in disturbances]
         floor = max(abs(other - case.value) for other in others)
         if not floor > 4 * self.case.point.eps * abs(case.value):
             return False
@@ -181,8 +203,6 @@ def _forward(judge: Judge, found: Finding) -> None:
 
 def _complex(judge: Judge, found: Finding) -> None:
     case = judge.case
-    if case.point.program.options.dtype != "float64":
-        raise SkippedError("the complex step needs float64")
     if is_complex(case.state(judge.direction.variable)):
         raise SkippedError(f"`{judge.direction.variable}` is complex")
     if case.history.complex is not None:
@@ -202,7 +222,8 @@ def wobble(judge: Judge) -> float:
     step = tiny_step(judge.reach)
     move = judge.direction, step * 1j
     first = _imaginary(judge.case.replay(move)) / step
-    others = [_imaginary(judge.case.replay(move, disturb=rounding(seed))) / step for seed in range(REPEATS)]
+    disturbances = [rounding(seed, judge.case.point.eps) for seed in range(REPEATS)]
+    others = [_imaginary(judge.case.replay(move, disturb=disturb)) / step for disturb in disturbances]
     return max(abs(other - first) for other in others)
 
 
@@ -241,9 +262,10 @@ def _taylor(judge: Judge, found: Finding) -> None:
 def _compare_orders(judge: Judge, found: Finding) -> None:
     order, room, is_linear = remainder(judge.samples, judge.ours)
     found.theirs, found.error = order, room
+    found.tolerance = room
     if 1.7 < order < 2.3:
         room *= max(abs(2.0 - order), 0.03)  # the rest of it is of second order
-    enough = max(3 * RELIABLE * judge.size, SMALL * judge.natural, 1e-300)
+    enough = max(3 * RELIABLE * judge.size, judge.resolution(0.0))
     if is_linear and room > max(SMALL * judge.natural, (judge.options.rtol or 0.0) * judge.size, judge.options.atol or 0.0):
         found.verdict, found.reason = DISAGREE, ""
     elif math.isnan(order) or room > enough:
@@ -260,7 +282,7 @@ def _sympy(judge: Judge, found: Finding) -> None:
         try:
             error = wobble(judge)
         except (NotAnalyticError, SkippedError, GradcliError):
-            error = 0.0  # then nothing is known of rounding errors
+            error = judge.noise / SAFETY  # all that is known of rounding errors
     judge.compare(found, Estimate(slope, error), scale)
 
 

@@ -1,0 +1,153 @@
+"""What is found about one output at one point: every method on every direction of every variable."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+from ...engine.history import ValueTrace
+from ...engine.values import Variable
+from . import second
+from .blame import blame
+from .finite import nonfinite
+from .linearity import verify_linear
+from .point import Case, Direction, quiet
+from .results import AGREE, DISAGREE, INCONCLUSIVE, SKIPPED, Check, CheckOptions, Finding
+from .second import SecondJudge
+from .settling import explain, settle
+from .verdicts import Judge
+from .whole import verify_whole
+
+MANY_VARIABLES = 6  # of which there are 15 pairs
+
+
+def check_case(case: Case, options: CheckOptions, found: Check, number: int) -> None:
+    """Adds all findings about one output to `found`, those at the point `number`."""
+    begin = len(found.findings)
+    found.findings += nonfinite(case, options)
+    finite = case.gradients.keys() - {f.variable for f in found.findings[begin:]}
+    variables = [variable for variable in case.gradients if variable in finite]
+    is_held = holds_more(case)
+    for variable in variables:
+        judges = [_judge(case, direction, options, is_held) for direction in case.directions(variable)]
+        rows = [{method: judge.finding(method) for method in options.methods} for judge in judges]
+        if any(f.verdict in (DISAGREE, INCONCLUSIVE) for row in rows for f in row.values()):
+            explain(case, judges, rows, found, check_case)
+        findings = _summed_up(rows)
+        if options.order == 2:
+            with quiet():
+                twice = [SecondJudge(judge) for judge in judges]
+            findings += _second(case, (variable,), twice, _inapplicable(findings), options, found)
+        found.findings += findings
+    if variables:
+        found.findings += verify_linear(case, found) + verify_whole(case, is_slow(case) and not is_held)
+    if options.order == 2:
+        for variable, others in _mixed(variables):
+            pairs = case.pairs(variable, others)
+            on_trace = is_held or any(_is_unsettable(case, other) for other in others)
+            with quiet():
+                mixed = [SecondJudge(_judge(case, a, options, on_trace), bs) for a, bs in pairs]
+            apply_not = _inapplicable([f for f in found.findings[begin:] if f.variable in (variable, *others)])
+            found.findings += _second(case, (variable, *others), mixed, apply_not, options, found)
+    span = case.history.steps[-1].site.span if case.history.steps else None
+    for finding in found.findings[begin:]:
+        finding.point, finding.span = number, finding.span or span
+
+
+def compared(case: Case, options: CheckOptions) -> list[Finding]:
+    """The findings about one output as the methods have them, without a look at what is behind a disagreement."""
+    findings = []
+    for variable in case.gradients:
+        judges = [Judge(case, direction, options) for direction in case.directions(variable)]
+        findings += _summed_up([{method: judge.finding(method) for method in options.methods} for judge in judges])
+    return findings
+
+
+def is_slow(case: Case) -> bool:
+    """Whether the program takes too long to be run for each difference."""
+    # The body of a function with a rule of its own needn't be what the rule is of: only the program as a whole tells.
+    return case.point.is_long and not case.history.own_rules
+
+
+def holds_more(case: Case) -> bool:
+    """Whether the program does what gradients don't see, such as states or `detach`, so that differences are to be taken
+    along the trace."""
+    trace = case.point.kept[0].trace
+    assert isinstance(trace, ValueTrace)
+    return bool(trace.updated) or case.history.cut is not None
+
+
+def _judge(case: Case, direction: Direction, options: CheckOptions, on_trace: bool) -> Judge:
+    """The methods on a direction; `on_trace`: differences are to be taken along the trace."""
+    judge = Judge(case, direction, options)
+    if on_trace or is_slow(case) or _is_unsettable(case, direction.variable):
+        judge.use_trace()
+    return judge
+
+
+def _is_unsettable(case: Case, name: str) -> bool:
+    """Whether a source has no value that could be given from outside, for another run."""
+    return type(case.point.answer.sources[name]) is not Variable
+
+
+def _summed_up(rows: list[dict[str, Finding]]) -> list[Finding]:
+    """A finding for each method, of those on several directions."""
+    findings = [_worst([row[method] for row in rows]) for method in rows[0]] if rows else []
+    _confirm_forward(findings)
+    return findings
+
+
+def _confirm_forward(findings: list[Finding]) -> None:
+    """Forward mode has the rules of reverse mode, so that the two agree means nothing unless another method does, too."""
+    if any(f.verdict == AGREE for f in findings if f.method != "forward"):
+        return
+    for finding in findings:
+        if finding.method == "forward" and finding.verdict == AGREE:
+            finding.verdict = INCONCLUSIVE
+            finding.reason = "its rules are those of reverse mode, and no other method has confirmed them"
+
+
+_BADNESS = {AGREE: 0, SKIPPED: 1, INCONCLUSIVE: 2, DISAGREE: 3}
+
+
+def _worst(findings: list[Finding]) -> Finding:
+    """The finding that says most of several directions."""
+    return max(findings, key=lambda f: (_BADNESS[f.verdict], f.at_kink, f.ulps))
+
+
+# ---- second derivatives ----------------------------------------------------------------------------------------------
+
+
+def _mixed(variables: list[str]) -> list[tuple[str, list[str]]]:
+    """The mixed second derivatives to look at: by each pair of variables; of many, by each and all those after it together."""
+    if len(variables) <= MANY_VARIABLES:
+        return [(a, [b]) for a, b in combinations(variables, 2)]
+    return [(variable, variables[k:]) for k, variable in enumerate(variables[:-1], 1)]
+
+
+def _inapplicable(findings: list[Finding]) -> dict[str, str]:
+    """The methods that say nothing of a gradient, and so nothing of its derivatives, and why."""
+    return {f.method: f.reason for f in findings if f.order == 1 and f.verdict == SKIPPED}
+
+
+def _second(
+    case: Case, by: Sequence[str], judges: list[SecondJudge], apply_not: dict[str, str], options: CheckOptions, found: Check
+) -> list[Finding]:
+    """The findings about the second derivatives by a variable, or by that and others."""
+    methods = [method for method in options.methods if method in second.METHODS]
+    for judge in judges:
+        judge.apply_not = apply_not
+    rows = [{method: judge.finding(method) for method in methods} for judge in judges]
+    if any(f.verdict == DISAGREE for row in rows for f in row.values()):
+        with quiet():
+            doubts = second.wrong_derivatives(case, by[0], by[1:])
+        if doubts and not found.blamed:
+            found.blamed.append(blame(case.output, doubts[0]))
+        for judge, row in zip(judges, rows, strict=True):
+            unclear = [method for method, f in row.items() if f.verdict == DISAGREE]
+            if unclear and not doubts and judge.measure_noise():
+                row.update((method, judge.finding(method)) for method in unclear)
+        if case.history.own_rules and not doubts:
+            reason = f"the derivative of the rule of `{case.history.own_rules[0].site.op.name}` isn't the second derivative"
+            settle(rows, DISAGREE, reason)
+    return [_worst([row[method] for row in rows]) for method in methods] if rows else []

@@ -1,0 +1,83 @@
+"""The program beside a kink: at a point so near that the same operations meet, and where the function is smooth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ...diagnostics import GradcliError
+from ...engine.backends import CPU, is_inexact, shape_of
+from ...engine.values import Variable, show
+from .point import Case, Point
+from .results import ALLOWED, KINK, UNDECIDED, Blame, Check, CheckOptions
+from .scatter import Scatter
+
+FAR = 2.0**-10  # times the size of a number: how far it is moved
+SIDES = (1.0, -1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What became of a gradient at a point beside: its verdict, the point in words, and the operations to blame."""
+
+    verdict: str = UNDECIDED
+    where: str = ""
+    blamed: list[Blame] = field(default_factory=list)
+
+
+# Checks an output with these options, and adds what it finds at the point of that number.
+Recheck = Callable[[Case, CheckOptions, Check, int], None]
+
+
+def checked_beside(case: Case, variable: str, options: CheckOptions, recheck: Recheck) -> Beside:
+    """The verdict on a gradient a little away from the point of `case`, in all variables at once."""
+    return _found_beside(case, options, recheck).get(variable, Beside())
+
+
+def _found_beside(case: Case, options: CheckOptions, recheck: Recheck) -> dict[str, Beside]:
+    """By variable what is found beside the point of a case; once for all its variables."""
+    point = case.point
+    if case.output not in point.beside:
+        point.beside[case.output] = {}  # a kink beside a kink isn't looked into further
+        for side in SIDES:
+            with suppress(GradcliError):
+                found = _check(case, _moved(point, side), options, recheck)
+                point.beside[case.output] = found
+                if not any(beside.verdict in (ALLOWED, UNDECIDED) for beside in found.values()):
+                    break
+    return point.beside[case.output]
+
+
+def _check(case: Case, moved: dict[str, Any], options: CheckOptions, recheck: Recheck) -> dict[str, Beside]:
+    found = Check("")
+    beside = Point(case.point.program, {**case.point.inputs, **moved})
+    for other in beside.cases:
+        beside.beside[other.output] = {name: Beside(KINK) for name in beside.answer.sources}
+        if other.output == case.output:
+            recheck(other, replace(options, order=1, nonfinite=True), found, 0)
+    beside.release()
+    numbers = [f"{name} = {show(value)}" for name, value in moved.items() if not shape_of(value)]
+    where = f"at {', '.join(numbers[:3])}" if numbers else "where all elements have moved a little"
+    return {result.variable: Beside(result.verdict, where, found.blamed) for result in found.results}
+
+
+def _moved(point: Point, side: float) -> dict[str, Any]:
+    """The values of all variables, moved by about a thousandth of their sizes, each number by itself."""
+    moved = {}
+    sources = [s for s in point.answer.variables.values() if type(s) is Variable and s.kind == "var" and is_inexact(s.state)]
+    for k, source in enumerate(sources):
+        state, scatter = source.state, Scatter(k, 1)
+        shape = shape_of(state)
+        if shape:
+            sizes = CPU.xp.abs(state)
+            largest = float(sizes.max(initial=0.0)) or 1.0
+            moved[source.name] = state + (side * FAR * CPU.xp.where(sizes > 0, sizes, largest) * scatter.numbers(shape)).astype(
+                state.dtype
+            )
+        else:
+            size = abs(state) if 0 < abs(state) < math.inf else 1.0
+            moved[source.name] = state + type(state)(side * FAR * size * scatter.numbers(()))
+    return moved
