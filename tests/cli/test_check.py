@@ -16,13 +16,16 @@ QUICK = ["--methods", "complex,differences"]
 def test_it_ends_with_one_line_of_counts(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["check", "-e", "var x = 2.0; y = x**3", *QUICK]) == 0
     out, err = capsys.readouterr()
-    assert out.splitlines()[-1] == "2 passed, 0 failed, 0 skipped"
+    assert out.splitlines()[-2:] == [
+        "1 of 1 gradients verified by independent methods, 0 undecided",
+        "1 passed, 0 failed, 0 skipped",
+    ]
     assert err == ""
 
 
 def test_a_wrong_gradient_fails(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["check", "-e", WRONG, *QUICK]) == 1
-    assert capsys.readouterr().out.splitlines()[-1] == "0 passed, 2 failed, 0 skipped"
+    assert capsys.readouterr().out.splitlines()[-1] == "0 passed, 1 failed, 0 skipped"
 
 
 def test_a_wrong_program_is_told_on_standard_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -31,6 +34,8 @@ def test_a_wrong_program_is_told_on_standard_error(tmp_path: Path, capsys: pytes
     assert run(["check", str(path)]) == 3
     out, err = capsys.readouterr()
     assert "broken.tg:1:" in err
+    assert out.splitlines()[0] == str(path)
+    assert out.splitlines()[1].startswith("  ✗ E1")
     assert out.splitlines()[-1] == "0 passed, 1 failed, 0 skipped"
 
 
@@ -54,8 +59,9 @@ def test_what_is_wrong_outside(arguments: list[str], code: int, said: str, capsy
 def test_a_format_for_machines_says_the_counts_elsewhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "r.json"
     assert run(["check", "-e", WRONG, *QUICK, "--format", "json", "-o", str(path)]) == 1
-    assert json.loads(path.read_text())["failed"] == 2
-    assert capsys.readouterr() == ("", "0 passed, 2 failed, 0 skipped\n")
+    assert json.loads(path.read_text())["failed"] == 1
+    said = "0 of 1 gradients verified by independent methods, 0 undecided\n0 passed, 1 failed, 0 skipped\n"
+    assert capsys.readouterr() == ("", said)
 
 
 def test_several_files_on_several_processes_say_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -85,5 +91,6 @@ def test_tolerances_are_for_those_who_want_them(capsys: pytest.CaptureFixture[st
 def test_inputs_and_names(capsys: pytest.CaptureFixture[str]) -> None:
     text = "var x = 1.0; var z = 2.0; a = x * z; b = a**2"
     assert run(["check", "-e", text, "--set", "x=3", "--of", "b", "--wrt", "z,a", *QUICK, "--format", "json"]) == 0
-    found = json.loads(capsys.readouterr().out)["findings"]
-    assert {(f["output"], f["variable"], f["reverse"]) for f in found} == {("b", "z", 36.0), ("b", "a", 12.0)}
+    found = json.loads(capsys.readouterr().out)["gradients"]
+    assert {(g["output"], g["variable"]) for g in found} == {("b", "z"), ("b", "a")}
+    assert [m["reverse"] for g in found for m in g["methods"]] == [36.0, 36.0, 12.0, 12.0]

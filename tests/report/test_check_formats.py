@@ -59,9 +59,11 @@ def test_text() -> None:
         "  1 of 1 expectations held",
         "  line 3: `x > 1.0` held; flips when x moves by 1",
         "  the same path for x in (1.0, inf)",
-        "5 passed, 0 failed, 0 skipped",
+        "1 of 1 gradients verified by independent methods, 0 undecided",
+        "2 passed, 0 failed, 0 skipped",
     ]
-    assert re.fullmatch(r"  ∂z/∂x             4      ✓ 0 ulps      ✓ 0 ulps      ✓ \de-\d\d        ✓ 2\.00", text.splitlines()[2])
+    row = r"  ∂z/∂x             4      ✓ 0 ulps      ✓ 0 ulps      ✓ \de-\d\d        ✓ 2\.00  1\d digits"
+    assert re.fullmatch(row, text.splitlines()[2])
 
 
 def test_text_of_a_failure_ends_with_the_counts() -> None:
@@ -71,9 +73,11 @@ def test_text_of_a_failure_ends_with_the_counts() -> None:
     assert "the rule of `f` gives 1.5 times what the operation itself says" in text
     assert "in `g`, called at a folder/wrong.tg:6:5" in text
     assert "kink of `abs` in line 2" in text
-    assert (
-        text.splitlines()[-1] == f"{sum(c.counts()[0] for c in ALL)} passed, 6 failed, {sum(c.counts()[2] for c in ALL)} skipped"
-    )
+    assert "  ✗ E303: index 3 is out of range" in text.splitlines()[text.splitlines().index("broken.tg") + 1]
+    assert text.splitlines()[-2:] == [
+        "1 of 3 gradients verified by independent methods, 1 at a kink, 0 undecided",
+        "3 passed, 3 failed, 0 skipped",
+    ]
 
 
 def test_colours_do_not_move_columns() -> None:
@@ -94,8 +98,11 @@ def test_labels_of_second_derivatives() -> None:
 
 def test_json() -> None:
     right = json.loads(render_checks("json", [BY_NAME["right.tg"]]))
-    assert (right["file"], right["passed"], right["failed"], right["skipped"]) == ("right.tg", 5, 0, 0)
-    assert {f["method"]: f["verdict"] for f in right["findings"]} == dict.fromkeys(QUICK.methods, "agree")
+    assert (right["file"], right["passed"], right["failed"], right["skipped"]) == ("right.tg", 2, 0, 0)
+    (gradient,) = right["gradients"]
+    assert (gradient["output"], gradient["variable"], gradient["verdict"]) == ("z", "x", "verified")
+    assert gradient["digits"] >= 9
+    assert {m["method"]: m["verdict"] for m in gradient["methods"]} == dict.fromkeys(QUICK.methods, "agree")
     assert right["path"]["valid"] == {"x": {"low": 1.0, "low_included": False, "high": "inf", "high_included": False}}
     several = json.loads(render_checks("json", ALL))
     assert [entry["file"] for entry in several] == [c.file for c in ALL]
@@ -123,16 +130,17 @@ def test_junit_fits_its_schema_and_counts() -> None:
     assert root.get("tests") == str(sum(len(suite) for suite in root))
 
 
-def test_junit_has_a_case_an_output_variable_and_method() -> None:
+def test_junit_has_a_case_a_gradient_with_the_methods_inside() -> None:
     root = ElementTree.fromstring(render_checks("junit", [BY_NAME["a folder/wrong.tg"]]))
-    names = [case.get("name") for case in root.iter("testcase")]
-    assert names == [
-        "expect in line 7", "∂y/∂x forward mode", "∂y/∂x complex step", "∂y/∂x differences", "∂y/∂x Taylor order",
-    ]  # fmt: skip
-    failure = next(case for case in root.iter("testcase") if "complex" in (case.get("name") or "")).find("failure")
+    cases = {case.get("name"): case for case in root.iter("testcase")}
+    assert list(cases) == ["expect in line 7", "∂y/∂x"]
+    failure = cases["∂y/∂x"].find("failure")
     assert failure is not None
-    assert failure.get("message") == "reverse mode gives 6; complex step 4"
+    assert "reverse mode gives 6; forward mode, complex step and differences 4" in (failure.get("message") or "")
     assert "a folder/wrong.tg:3:12" in (failure.text or "")
+    said = cases["∂y/∂x"].findtext("system-out", "").splitlines()
+    assert [line.split(":")[0] for line in said] == ["forward mode", "complex step", "differences", "Taylor order"]
+    assert said[1] == "complex step: disagree: reverse mode gives 6; complex step 4"
 
 
 def test_junit_survives_any_text() -> None:
@@ -149,7 +157,7 @@ def test_junit_survives_any_text() -> None:
 def test_github_annotates_the_lines() -> None:
     lines = render_checks("github", ALL).splitlines()
     annotations = [
-        re.fullmatch(r"::(error|notice) file=([^,]+),line=(\d+),col=(\d+),title=([^:]+)::(.+)", line) for line in lines[:-1]
+        re.fullmatch(r"::(error|notice) file=([^,]+),line=(\d+),col=(\d+),title=([^:]+)::(.+)", line) for line in lines[:-2]
     ]
     assert all(annotations)
     places = [(a[1], a[2], a[3], a[5]) for a in annotations if a]
@@ -161,7 +169,7 @@ def test_github_annotates_the_lines() -> None:
 
 
 def test_github_escapes_what_would_end_an_annotation() -> None:
-    (line, _) = render_checks("github", [checked("a,b:c%.tg", "expect 1.0 == 2.0 # %\n")]).splitlines()
+    (line, *_) = render_checks("github", [checked("a,b:c%.tg", "expect 1.0 == 2.0 # %\n")]).splitlines()
     assert "file=a%2Cb%3Ac%25.tg," in line
 
 

@@ -19,6 +19,7 @@ from ..engine.random_programs import RELAXED, Program, points, programs
 
 SAMPLES = sorted((Path(__file__).parent.parent.parent / "samples").rglob("*.tg"))
 NOTHING = {"nested_particle"}  # to differentiate: it takes long, and test_samples.py runs it
+WRONG_ON_PURPOSE = {"guide_tf_adv_04_clipped_gradient"}  # its rule clips gradients, and is no derivative
 QUICK = ("forward", "complex", "differences", "taylor")
 
 
@@ -121,14 +122,23 @@ def test_numbers_near_the_smallest(text: str) -> None:
 
 
 def test_numbers_near_the_largest() -> None:
-    found = run("var x = 1e308; y = x * 10", order=2)
+    found = run("var x = 1e307; y = x * 10", order=2)
     assert "disagree" not in {f.verdict for f in found.findings}
 
 
 def test_float32() -> None:
     found = run("var x = [0.3, 0.7]; y = sum(exp(x) * x)", run=Options(dtype="float32"))
-    assert verdicts(found)["complex"] == "skipped"
+    assert verdicts(found)["complex"] == "agree"
     assert "disagree" not in verdicts(found).values()
+
+
+def test_a_rule_that_is_wrong_in_float32_alone() -> None:
+    rule = 'dy * 2 * x * (1.001 if x.dtype == "float32" else 1.0)'
+    text = f"fn f(x) {{ return x**2 }} backward (dy) {{ return {rule} }}; var x = 1.3; y = f(x)"
+    assert run(text).exit_code == 0
+    found = run(text, run=Options(dtype="float32"))
+    assert found.exit_code == 1
+    assert [b.operation for b in found.blamed] == ["f"]
 
 
 # ---- wrong rules -----------------------------------------------------------------------------------------------------
@@ -165,18 +175,13 @@ def test_a_right_rule_behind_a_search_is_proven_by_the_program_alone() -> None:
     assert said == {"forward": "skipped", "complex": "skipped", "differences": "agree", "taylor": "agree", "rules": "agree"}
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("fn f(x) { return x } backward (dy) { return clip(dy, -0.1, 0.1) }; var x = 2.0; y = f(x)", "isn't linear"),
-        ("fn f(x) { return round(x) } backward (dy) { return dy }; var x = 2.2; y = f(x)", "on purpose"),
-    ],
-)
-def test_gradients_that_are_none_on_purpose(text: str, reason: str) -> None:
+def test_a_rule_that_stands_in_for_a_flat_function_is_undecided() -> None:
+    text = "fn f(x) { return round(x) } backward (dy) { return dy }; var x = 2.2; var k = 1.0; y = f(x) + k"
     found = run(text)
     assert set(verdicts(found).values()) == {"skipped"}
-    assert all(reason in f.reason for f in found.findings)
+    assert {r.variable: r.verdict for r in found.results} == {"x": "undecided", "k": "verified"}
     assert found.exit_code == 0
+    assert run(text, strict=True).exit_code == 1
 
 
 @pytest.mark.parametrize(
@@ -346,8 +351,9 @@ def test_points_without_domains_say_so() -> None:
 
 def test_a_point_at_which_the_program_fails_is_told() -> None:
     found = run("var x = 0.5 in (0.0, 1.0); a = [1.0, 2.0]; if x < 0.49 { y = a[7] } else { y = x }", points=6)
-    assert any("index 7" in note for note in found.notes)
-    assert found.exit_code == 0
+    assert {d.code for d in found.diagnostics} == {"E612"}
+    assert all("index 7" in d.message and "at point" in d.message for d in found.diagnostics)
+    assert found.exit_code == 1
 
 
 @pytest.mark.parametrize(
@@ -416,7 +422,7 @@ def test_second_derivatives_that_there_are_none_of(text: str, reason: str) -> No
     found = run(text, order=2)
     assert set(verdicts(found, order=2).values()) == {"skipped"}
     assert any(reason in f.reason for f in found.findings if f.order == 2)
-    assert found.exit_code == 0
+    assert found.counts()[1] == 0
 
 
 def test_chaos_is_no_wrong_second_derivative() -> None:
@@ -431,7 +437,7 @@ def test_chaos_is_no_wrong_second_derivative() -> None:
 
 def test_expectations_count() -> None:
     found = run("var x = 2.0; y = x**2; expect y == 4.0; expect y == 5.0")
-    assert found.counts() == (5, 1, 0)
+    assert found.counts() == (2, 1, 0)
     assert found.exit_code == 1
 
 
@@ -441,10 +447,11 @@ def test_errors_of_the_program_are_told() -> None:
     assert found.exit_code == 3
 
 
-@pytest.mark.parametrize("path", [p for p in SAMPLES if p.stem not in NOTHING], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [p for p in SAMPLES if p.stem not in NOTHING | WRONG_ON_PURPOSE], ids=lambda path: path.stem)
 def test_no_false_alarm_on_a_sample(path: Path) -> None:
     found = check_file(str(path), None, {}, CheckOptions(methods=QUICK))
     assert [(f.output, f.variable, f.method, f.reason) for f in found.findings if f.verdict == "disagree"] == []
+    assert found.counts()[1] == 0
     assert found.exit_code == 0
     assert all(f.reason for f in found.findings if f.verdict in ("inconclusive", "skipped"))
 
