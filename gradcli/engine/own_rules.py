@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import reduce
+from operator import and_
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from ..diagnostics import CallSite, Diagnostic, GradcliError, Span
@@ -18,6 +20,7 @@ from .apply import apply, to_array
 from .backends import dtype_name, is_complex, shape_of
 from .boxes import level_of, primal, up_to
 from .keeping import KeepingTrace
+from .lanes import Lanes, deepest, spread
 from .run import Run
 from .tape import Segment, Site, Trace, Traced
 from .unregistered import UnregisteredError
@@ -289,10 +292,15 @@ def _strict(run: Run, site: Site, dy: Any, c: Any) -> Any:
     backend, value = run.backend, primal(c)
     if backend.is_finite(value):
         return c
-    idle = [backend.operand(primal(part)) == 0 for part in leaves(dy) if part is not None]
-    nothing = idle[0] if len(idle) == 1 and idle[0].shape == shape_of(value) else all(part.all() for part in idle)
-    infinite = ~backend.xp.isfinite(backend.operand(value))
-    return apply(run, site.derived(WHERE), (backend.settle(infinite & nothing), 0.0, c))
+    parts = [primal(part) for part in leaves(dy) if part is not None]
+    group = deepest((value, *parts))
+    whole, *cotangents = [backend.operand(v) if group is None else spread(backend.xp, v, group).array for v in (value, *parts)]
+    idle = [part == 0 for part in cotangents]
+    if len(idle) > 1 or idle[0].shape != whole.shape:
+        rows = int(group is not None)  # the last axis
+        idle = [part.all(axis=tuple(range(part.ndim - rows))) for part in idle]
+    unused = reduce(and_, idle, ~backend.xp.isfinite(whole))
+    return apply(run, site.derived(WHERE), (backend.settle(unused) if group is None else Lanes(unused, group), 0.0, c))
 
 
 def _count(n: int, word: str) -> str:

@@ -1,0 +1,63 @@
+"""The rows of a program in every way: each alone, all in `vmap`, all in a batch. Each must give what it gives alone.
+
+Programs have a function `row(u, w)` of a row's own number and of one that all rows share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+import gradcli
+from gradcli.diagnostics import GradcliError
+from tests.tasks.batch.one_by_one import OPTIONS, alone, assert_same, parsed
+
+ROWS = (10.0, 20.0, 40.0, -5.0)
+VALUE = {"y": "row(u, w)"}
+DERIVATIVES = {
+    "by_row": "grad(row)(u, w)",
+    "by_shared": "grad(row, wrt = 1)(u, w)",
+    "weighed": "vjp(row)(u, u, w)",
+    "along": "jvp(row)(u, 1.0, w)",
+    "second": "hvp(row)(u, w, w)",
+}
+
+
+def verify_every_way(
+    functions: str, rows: Sequence[float] = ROWS, asked: Mapping[str, str] = VALUE | DERIVATIVES, rtol: float = 1e-12
+) -> None:
+    """Compares what is `asked` of a row, as expressions of `row`, `u` and `w`, and the gradients by `u` and by `w`; or errors."""
+    one = functions + "\nvar u\nvar w = 0.75" + "".join(f"\noutput {name} = {text}" for name, text in asked.items())
+    for declared in ("var u", "frozen u"):
+        assert_same(parsed(one.replace("var u", declared)), {"u": list(rows)}, rtol=rtol)
+    verify_vmap(one, rows, rtol)
+
+
+def verify_vmap(one: str, rows: Sequence[float], rtol: float = 1e-12) -> None:
+    """Compares the rows of a program of `var u` and `var w` with the same in `vmap`."""
+    each = [alone(parsed(one), {"u": list(rows)}, k, OPTIONS) for k in range(len(rows))]
+    failed = [row for row in each if isinstance(row, str)]
+    functions, *lines = one.replace("var u", f"var us = {list(rows)}").split("\noutput ")
+    calls = [f"\noutput {name} = vmap(fn(u) = {text})(us)" for name, text in (line.split(" = ", 1) for line in lines)]
+    try:
+        found = gradcli.load(source=functions + "".join(calls)).run({})
+    except GradcliError as error:
+        assert failed, error.diagnostics[0].message
+        assert failed[0] in error.diagnostics[0].message
+        return
+    assert not failed, f"a row alone fails: {failed[0]}"
+    columns = {name: np.array([_number(row.get(name)) for row in each if isinstance(row, dict)]) for name in each[0]}
+    for name, value in found.outputs.items():
+        np.testing.assert_allclose(value, columns[name], rtol=rtol, atol=1e-300, err_msg=name)
+        for by, expected in (("us", columns.get(f"d{name}/du")), ("w", columns.get(f"d{name}/dw"))):
+            if expected is not None:
+                expected = expected.sum(axis=0) if by == "w" else expected
+                got = _number(found.gradients[name][by])
+                np.testing.assert_allclose(got, expected, rtol=rtol, atol=1e-300, err_msg=f"d{name}/d{by}")
+
+
+def _number(value: Any) -> Any:
+    """A gradient as a number: 0 in the rows where there is none."""
+    return 0.0 if value is None else value
