@@ -12,6 +12,7 @@ import numpy as np
 
 import gradcli
 from gradcli.diagnostics import GradcliError
+from gradcli.tasks.evaluation import Evaluation
 from tests.tasks.batch.one_by_one import OPTIONS, alone, assert_same, parsed
 
 ROWS = (10.0, 20.0, 40.0, -5.0)
@@ -41,13 +42,12 @@ def verify_vmap(one: str, rows: Sequence[float], rtol: float = 1e-12) -> None:
     failed = [row for row in each if isinstance(row, str)]
     functions, *lines = one.replace("var u", f"var us = {list(rows)}").split("\noutput ")
     calls = [f"\noutput {name} = vmap(fn(u) = {text})(us)" for name, text in (line.split(" = ", 1) for line in lines)]
-    try:
-        found = gradcli.load(source=functions + "".join(calls)).run({})
-    except GradcliError as error:
-        assert failed, error.diagnostics[0].message
-        assert failed[0] in error.diagnostics[0].message
+    found = _run(functions + "".join(calls))
+    if failed or isinstance(found, str):
+        assert failed, f"only the rows together fail: {found}"
+        assert isinstance(found, str), f"only a row alone fails: {failed[0]}"
+        assert failed[0] in found
         return
-    assert not failed, f"a row alone fails: {failed[0]}"
     columns = {name: np.array([_number(row.get(name)) for row in each if isinstance(row, dict)]) for name in each[0]}
     for name, value in found.outputs.items():
         np.testing.assert_allclose(value, columns[name], rtol=rtol, atol=1e-300, err_msg=name)
@@ -56,6 +56,14 @@ def verify_vmap(one: str, rows: Sequence[float], rtol: float = 1e-12) -> None:
                 expected = expected.sum(axis=0) if by == "w" else expected
                 got = _number(found.gradients[name][by])
                 np.testing.assert_allclose(got, expected, rtol=rtol, atol=1e-300, err_msg=f"d{name}/d{by}")
+
+
+def _run(text: str) -> Evaluation | str:
+    """What a program gives; its message where it fails."""
+    try:
+        return gradcli.load(source=text).run({})
+    except GradcliError as error:
+        return error.diagnostics[0].message
 
 
 def _number(value: Any) -> Any:
