@@ -59,8 +59,11 @@ _COMMAND_LINE = {
     ),
     "E007": Code(
         "a setting is wrong",
-        "[tool.gradcli] in pyproject.toml, or gradcli.toml, isn't valid TOML or has a key that is no option.",
-        'Keys are long options without their dashes: `dtype = "float32"`, for one command under [tool.gradcli.eval].',
+        "[tool.gradcli] in pyproject.toml, or gradcli.toml, isn't valid TOML, has a key that is no option, or one that only\n"
+        "the command line may have: addresses, commands, files, and what lets `check` pass over something. Whoever filled the\n"
+        "folder wrote the file.",
+        "Keys are long options without their dashes: `precision = 12`, for one command under [tool.gradcli.eval]. Pass others\n"
+        "on the command line; with --no-config no file is read.",
     ),
     "E008": Code(
         "a package can't add its functions",
@@ -287,6 +290,12 @@ _OTHER = {
         "a bug in gradcli",
         "Something happened that should not have: this is our mistake, not yours.",
         "Please report the command, the program, `gradcli --version`, and what --traceback shows.",
+    ),
+    "W007": Code(
+        "a settings file is passed over",
+        "A gradcli.toml or pyproject.toml that another user owns, or that stands above the root of the repository, isn't read:\n"
+        "somebody else may have put it there.",
+        "Pass what you want of it on the command line, or write a file of your own. --no-config reads none.",
     ),
     "W201": Code(
         "an unconnected gradient",

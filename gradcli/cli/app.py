@@ -6,16 +6,21 @@ import importlib
 import os
 import re
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 import typer.core
 
 from ..diagnostics import Diagnostic, GradcliError, did_you_mean
+from .terminal import Terminal
+
+if TYPE_CHECKING:
+    from .config import Defaults
 
 # A command is a file of this folder with a function `command`; its docstring is the help.
 COMMANDS = ("eval", "check", "batch", "symbolic", "why", "ops", "explain")
 
+_CONFIG = "gradcli.settings"  # of a context: what the project sets
 _UsageError: Any = typer.BadParameter.__mro__[1]  # click's, wherever this typer keeps its click
 _ClickException: Any = _UsageError.__mro__[1]
 
@@ -30,10 +35,45 @@ class Commands(typer.core.TyperGroup):
         return load_command(cmd_name) if cmd_name in COMMANDS else None
 
 
+class Command(typer.core.TyperCommand):
+    """A command with the defaults that its project sets, unless --no-config is given."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        no_config: dict[str, Any] = {"is_flag": True, "is_eager": True, "expose_value": False, "callback": _configure}
+        help = "Read no settings file: neither gradcli.toml nor pyproject.toml."
+        self.params.append(typer.core.TyperOption(param_decls=["--no-config"], help=help, **no_config))
+
+    def invoke(self, ctx: Any) -> Any:
+        """Says which settings came from where, and runs the command."""
+        told = {key: ctx.params[key] for key in ("color", "quiet", "verbose") if key in ctx.params}
+        if _CONFIG in ctx.meta:
+            _tell_settings(ctx.meta[_CONFIG], Terminal(**told), ctx)
+        return super().invoke(ctx)
+
+
+def _configure(ctx: Any, parameter: Any, is_off: bool) -> None:
+    """Takes the defaults of the project; called before other options are looked at."""
+    if is_off or ctx.resilient_parsing:
+        return
+    from .config import defaults
+
+    found = ctx.meta[_CONFIG] = defaults(ctx.info_name)
+    ctx.default_map = found.map
+
+
+def _tell_settings(found: Defaults, terminal: Terminal, ctx: Any) -> None:
+    for note in found.notes:
+        terminal.diagnostic(note)
+    for name, (key, value, place) in found.settings.items():
+        if ctx.get_parameter_source(name).name == "DEFAULT_MAP":
+            terminal.note(f"setting: {key} = {value} ({place})")
+
+
 def load_command(name: str) -> Any:
     """The click command of the file `name`.py."""
     single = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
-    single.command(name)(importlib.import_module(f".{name}", __package__).command)
+    single.command(name, cls=Command)(importlib.import_module(f".{name}", __package__).command)
     return typer.main.get_command(single)
 
 
@@ -71,11 +111,8 @@ def dispatch(arguments: Sequence[str]) -> int:
     group = typer.main.get_command(app)
     if "_GRADCLI_COMPLETE" in os.environ:  # a shell asks for completions; click answers and exits
         group(prog_name="gradcli")
-    from .config import defaults
-
     try:
-        settings: dict[str, Any] = {"default_map": defaults()} if arguments and arguments[0] in COMMANDS else {}
-        with group.make_context("gradcli", list(arguments), **settings) as context:
+        with group.make_context("gradcli", list(arguments)) as context:
             return int(group.invoke(context) or 0)
     except typer.Exit as done:
         return done.exit_code

@@ -165,57 +165,6 @@ def test_examples_show_their_code(gradcli: Run, tmp_path: Path, code: str) -> No
     assert code == "E900" or "E900" not in said
 
 
-# ---- settings --------------------------------------------------------------------------------------------------------
-
-
-def test_settings_of_a_project(gradcli: Run, tmp_path: Path) -> None:
-    (tmp_path / "pyproject.toml").write_text('[tool.gradcli]\nformat = "json"\n[tool.gradcli.eval]\nhessian-blocks = true\n')
-    assert gradcli("eval -e x*x --set x=3").json["hessians"] == {"result": {"x": 2.0}}
-    assert json.loads(gradcli("ops tanh").out)["name"] == "tanh"
-    assert gradcli("ops tanh --format text").out.startswith("tanh(x)")
-
-
-def test_a_setting_that_is_a_list_may_be_one_value(gradcli: Run, tmp_path: Path) -> None:
-    for setting in ('"x,y"', '["x", "y"]'):
-        (tmp_path / "gradcli.toml").write_text(f"[eval]\nwrt = {setting}\n")
-        done = gradcli("eval -e x*y*z --set x=3 --set y=2 --set z=1 --format json")
-        assert done.json["gradients"] == {"result": {"x": 2.0, "y": 3.0}}
-
-
-def test_settings_are_found_in_a_folder_above(gradcli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "gradcli.toml").write_text('[ops]\nformat = "json"\n')
-    (tmp_path / "pyproject.toml").write_text("[tool.gradcli]\nnever = 1\n")
-    inner = tmp_path / "a" / "b"
-    inner.mkdir(parents=True)
-    (tmp_path / "a" / "pyproject.toml").write_text('[project]\nname = "no settings of gradcli"\n')
-    monkeypatch.chdir(inner)
-    assert json.loads(gradcli("ops tanh").out)["name"] == "tanh"
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("formt = 'json'", "did you mean `format`?"),
-        ("[ops]\nformt = 'json'", "there is no setting `ops.formt`"),
-        ("output = 'x.json'", "there is no setting `output`"),
-        ("not toml", "it isn't valid TOML"),
-    ],
-)
-def test_wrong_settings(gradcli: Run, tmp_path: Path, text: str, message: str) -> None:
-    (tmp_path / "gradcli.toml").write_text(text)
-    result = gradcli("ops tanh")
-    assert result.code == 2
-    assert message in result.err
-    assert "gradcli.toml" in result.err
-
-
-def test_a_wrong_value_in_the_settings(gradcli: Run, tmp_path: Path) -> None:
-    (tmp_path / "gradcli.toml").write_text("format = 'jsn'")
-    result = gradcli("ops tanh")
-    assert result.code == 2
-    assert "did you mean `json`?" in result.err
-
-
 # ---- folders of programs ---------------------------------------------------------------------------------------------
 
 
