@@ -19,7 +19,7 @@ from .boxes import UNBOXED, Dual, level_of, primal
 from .by_rows import in_order, joint, on_lanes, part_by_kind, varies, weighed_as_alone
 from .changes import note
 from .formulas import array_function, scalar_function
-from .integers import INTEGERS, is_integer, on_int_arrays, on_ints, verify_integers
+from .integers import INTEGERS, as_floats, is_integer, on_int_arrays, on_ints, verify_integers
 from .keeping import KeepingTrace
 from .lanes import Lanes, narrow, with_rows
 from .overwriting import spare
@@ -183,7 +183,7 @@ def _elementwise(run: Run, site: Site, primals: list[Any], out: Any = None, show
         if op.integers == "keep" and kinds <= INTEGERS:
             return on_ints(run, site, op, primals)
         if op.integers == "bool":
-            return scalar_function(op)(*primals)
+            return scalar_function(op)(*(map(float, primals) if float in kinds else primals))
         return run.real(scalar_function(op)(*map(float, primals)))
     if out is None and op.integers != "bool" and run.backend is CPU and (alike := _alike(primals)) is not None:
         y = array_function(CPU, op)(*primals)
@@ -198,16 +198,14 @@ def _elementwise(run: Run, site: Site, primals: list[Any], out: Any = None, show
             run.verify_allocation(8 * count(shape), f"an array of shape {show_shape(shape)}", site.span)
     if op.integers == "keep" and float not in kinds and all(map(is_integer, primals)):
         return on_int_arrays(run, site, op, primals)
-    if run.settings.dtype == "float32" and op.integers == "float":
-        primals = [run.backend.xp.asarray(p, "float32") if is_integer(p) else p for p in primals]
+    if op.integers == "float":  # before a formula computes with them
+        primals = [as_floats(run, p) if is_integer(p) else p for p in primals]
     try:
         if out is not None:
             return array_function(run.backend, op)(*primals, out=out)
         y = run.backend.settle(array_function(run.backend, op)(*primals))
     except TypeError:
         run.fail("E301", f"`{op.infix or op.name}` isn't defined for {' and '.join(map(describe, shown or primals))}", site.span)
-    if op.forward is not None and op.integers == "float" and is_integer(y):  # a formula that takes ints as they are
-        y = y.astype(run.settings.dtype)
     lost = shapes and getattr(y, "shape", ()) != shape  # by a formula that chose by a number, and read no array on that side
     return run.backend.xp.full(shape, y) if lost else y
 

@@ -66,9 +66,7 @@ class Backend:
 
     def power(self, a: Any, b: Any) -> Any:
         """`a ** b`; NumPy's power takes 40 times as long as a product, and small whole exponents are what people write."""
-        if type(b) is float and b == int(b if b - b == 0.0 else 0):
-            b = int(b) if abs(b) <= 4 else b
-        if type(b) is int and getattr(a, "dtype", None) is not None and a.dtype.kind in "fc":
+        if type(b) in (int, float) and getattr(a, "dtype", None) is not None and a.dtype.kind in "fc":
             if b == 2:
                 return a * a
             if b == 3:

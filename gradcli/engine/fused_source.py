@@ -225,6 +225,8 @@ class _Writer:
         texts = [operand.text for operand in operands]
         kind = "float"
         if len(texts) == 2 and op.name in INFIX:
+            if on_ints and op.integers == "float":  # Python divides ints as they are
+                texts = [f"float({text})" for text in texts]
             expression = f"{texts[0]} {INFIX[op.name]} {texts[1]}"
             kind = "int" if on_ints and op.name in EXACT_ON_INTS else "float"
         elif op.name == "neg":

@@ -19,6 +19,13 @@ def is_integer(value: Any) -> bool:
     return type(value) in INTEGERS or (hasattr(value, "dtype") and value.dtype.kind in "bi")
 
 
+def as_floats(run: Run, value: Any) -> Any:
+    """An int or ints as floats of the run's type; a number of Python's stays one, which widens nothing."""
+    if type(value) in INTEGERS:
+        return run.real(float(value))
+    return value.astype(run.settings.dtype)
+
+
 def on_ints(run: Run, site: Site, op: Op, primals: list[Any]) -> Any:
     try:
         y = scalars.INTEGER[op.name](*map(int, primals))

@@ -15,7 +15,7 @@ from ..ops import OPS
 from ..ops.formula import Formula
 from .backends import INT_MAX, INT_MIN
 from .compound import ZERO, differentiate, plus, scaled
-from .formula_source import STRICT, FormulaSource, function_of
+from .formula_source import STRICT, FormulaSource, function_of, is_number
 from .formulas import fast_by_name, scalar_by_name
 from .loop_reading import Branch, Loop, Looped, Part, Step, list_parts
 from .read_derivatives import NotPlainError
@@ -33,13 +33,20 @@ def whole(y: Any) -> Any:
     return y
 
 
+def settled(y: Any) -> Any:
+    """A number that is no int which a comparison with another int and one with a float could see differently."""
+    if type(y) is int and not -(2**53) <= y <= 2**53:
+        raise OverflowError
+    return y
+
+
 def finite(y: float) -> float:
     if y - y != 0.0:
         raise OverflowError
     return y
 
 
-GUARDS = {"whole": whole, "finite": finite}
+GUARDS: dict[str, Callable[..., Any]] = {"whole": whole, "settled": settled, "finite": finite, "float": float}
 
 
 class LoopWriter:
@@ -112,16 +119,20 @@ class LoopWriter:
 
     # ---- formulas ----------------------------------------------------------------------------------------------------
 
-    def _guarded(self, formula: Formula) -> Formula:
-        """The formula with a guard around what 64 bits may not hold, and around products that may have to be the strict ones:
-        what a condition decides by must be right."""
+    def _guarded(self, formula: Formula, guards: bool = True) -> Formula:
+        """The formula with ints as the floats that they are where they meet floats; and, with `guards`, with a guard around what
+        64 bits may not hold, and around products that may have to be the strict ones: what a condition decides by must be
+        right."""
         made: dict[int, Formula] = {}
         kinds = self._kinds(formula)
         for node in formula:
             new = node
             if node.arguments:
-                new = Formula(node.kind, node.value, tuple([made[id(a)] for a in node.arguments]))
-                if node.kind in STRICT:
+                met = _meeting(node.kind, [made[id(a)] for a in node.arguments], [kinds[id(a)] for a in node.arguments])
+                new = Formula(node.kind, node.value, met)
+                if not guards:
+                    pass
+                elif node.kind in STRICT:
                     new = Formula("finite", None, (new,))
                 elif kinds[id(node)] in ("int", "any") and node.kind not in ("where", "mod"):
                     new = Formula("whole", None, (new,))
@@ -258,7 +269,7 @@ class LoopWriter:
         return [*lines, *_assignment(step.targets, texts)]
 
     def _values(self, step: Step) -> list[Formula]:
-        return [self._guarded(f) if t < self.size else f for t, f in zip(*step, strict=True)]
+        return [self._guarded(f, guards=t < self.size) for t, f in zip(*step, strict=True)]
 
     def _texts(self, formulas: list[Formula]) -> tuple[list[str], list[str]]:
         """The lines that compute formulas, and the expressions that then have their values."""
@@ -286,6 +297,21 @@ def followed(formula: Formula, leaf: Callable[[int], Formula]) -> Formula:
                 new = plus(new, made[id(a)]) if op.partials[k] is not None and a.kind != "number" else new
         made[id(node)] = new
     return made[id(formula)]
+
+
+def _meeting(op: str, arguments: list[Formula], kinds: list[str]) -> tuple[Formula, ...]:
+    """Arguments of these kinds with ints as floats where the op has them so and Python hasn't: Python compares and divides ints
+    as they are, and a product with 1.0 isn't computed at all (`simplified`)."""
+    if op in COMPARISONS and "float" not in kinds:
+        return tuple([Formula("settled", None, (a,)) if "any" in kinds and a.kind != "number" else a for a in arguments])
+    left_out = op in ("mul", "pow") and "float" in kinds and any([is_number(a, 1.0) for a in arguments])  # noqa: C419
+    if op in COMPARISONS or op == "div" or left_out:
+        return tuple([a if kind == "float" else _as_float(a) for a, kind in zip(arguments, kinds, strict=True)])
+    return tuple(arguments)
+
+
+def _as_float(formula: Formula) -> Formula:
+    return Formula("number", float(formula.value)) if formula.kind == "number" else Formula("float", None, (formula,))
 
 
 def _assignment(numbers: Sequence[int], texts: list[str]) -> list[str]:

@@ -38,6 +38,7 @@ INFIX = {
     "eq": "==",
     "ne": "!=",
 }
+EXACT = "exact"
 EXACT_ON_INTS = frozenset(("add", "sub", "mul", "floordiv", "mod"))
 
 
@@ -162,6 +163,8 @@ def closure(frame):
 @cache
 def _comparison_factory(op: str, left: str, right: str) -> Callable[..., Closure]:
     operands = "\n    ".join(_source("a", Operand(left, None)) + _source("b", Operand(right, None)))
+    # Python compares an int and a float as they are; here an int that meets a float is one.
+    alike = "type(a) is type(b)" if EXACT not in (left, right) else "True"
     return _factory(
         "run_op, a_from, b_from, site",
         f"""
@@ -176,7 +179,7 @@ def closure(frame):
     elif type(b) is Dual:
         b = b.primal
     if (type(a) is float or type(a) is int) and (type(b) is float or type(b) is int):
-        return a {INFIX[op]} b
+        return a {INFIX[op]} b if {alike} else float(a) {INFIX[op]} float(b)
     return run_op(frame[0], site, a, b)
 """,
     )
@@ -216,4 +219,11 @@ def binary(site: Site, left: Operand, right: Operand, apply: Callable[..., Any] 
 
 def comparison(site: Site, left: Operand, right: Operand, compare: Callable[..., Any]) -> Closure:
     """A comparison: of numbers right here, of anything else by `compare(run, site, a, b)`."""
+    left, right = _told_exactly(left), _told_exactly(right)
     return _comparison_factory(site.op.name, left.kind, right.kind)(compare, left.value, right.value, site)
+
+
+def _told_exactly(operand: Operand) -> Operand:
+    """A number of the program that compares with ints as with floats is of the kind EXACT."""
+    exact = operand.kind == "int" and abs(operand.value) <= 2**53
+    return Operand(EXACT, operand.value) if exact else operand
