@@ -15,11 +15,11 @@ from . import builtins, indexing, modules, tapes
 from .apply import apply
 from .choices import deciding
 from .compiler import Closure, Compiler, own_cells
-from .derived import is_request
 from .fusion import body_on_rows
 from .inlining import known_functions
 from .liveness import Liveness
 from .own_functions import with_rule
+from .requests import is_request
 from .run import MAX_DEPTH, Run
 from .tape import Site
 from .values import (

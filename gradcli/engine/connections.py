@@ -1,5 +1,5 @@
 """For which rows there is a way from a source to a target, where rows took different paths: for the others the gradient is
-none, and no zero. And in which a derivative went into a value.
+none, and no zero.
 
 Rows are the bits of an int, so that a walk back over the records costs little, however many rows there are.
 """
@@ -14,7 +14,7 @@ from .by_rows import ApartError
 from .lanes import Group, Lanes
 from .records import Record, path
 from .run import Run
-from .tape import Segment, Traced
+from .tape import Segment
 
 MERGE = OPS["merge_rows"]
 
@@ -33,21 +33,6 @@ def verify_connected(
     for number in wanted & found.keys():
         if found[number] != connections.all:
             raise ApartError(run.group, run.backend.xp.asarray(connections.labels(found[number])))
-
-
-def verify_derived(run: Run, values: Iterable[Traced], segments: list[Segment]) -> None:
-    """Parts the rows that run where the history of the values holds what a sweep computed in some of them only."""
-    assert run.group is not None
-    connections = _Connections(run, run.group)
-    found, derived = connections.found, 0
-    for value, number, _ in values:
-        found[number] = connections.rows_of(value)
-    for record in reversed(path(segments, None, set(found))[0]):
-        if record.site.of is not None:
-            derived |= found[record.number] & connections.rows_of(record.y)
-        connections.pass_back(record)
-    if derived != connections.all:
-        raise ApartError(run.group, run.backend.xp.asarray(connections.labels(derived)))
 
 
 class _Connections:

@@ -10,14 +10,13 @@ from ..diagnostics import Span
 from ..ops import OPS
 from .apply import apply, to_array
 from .backends import dtype_name, is_complex, is_inexact, shape_of
-from .connections import verify_derived
 from .lanes import Lanes
 from .reverse import sweep
 from .run import Run, Unconnected
-from .tape import STRIDE, Site, Traced, blank, primal, reachable
+from .tape import Site, Traced, blank, primal
 from .unregistered import request
 from .values import Instance, List, Transform, Variable, describe, is_callable, is_number, leaves, map_structure, read, show_shape
-from .windows import Window, inputs_of
+from .windows import Window
 
 ADD = OPS["add"]
 CASTS = {name: OPS[name] for name in ("float32", "float64", "complex128")}
@@ -312,23 +311,3 @@ def hvp(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> A
             return None
         second = grad(run, site, [first, source], {"unconnected": "zero", "seed": v}, window) if type(first) is tuple else None
         return zeros_like(run, source) if second is None else second
-
-
-def contains_derivative(run: Run, traced: list[Traced]) -> bool:
-    """Whether the history of the values holds anything that a sweep computed, or what was read as such. Parts the rows of data
-    where some do."""
-    if not (run.trace.swept or run.derives):
-        return False
-    needed = {t[1] for t in traced}
-    segments = reachable([t[2] for t in traced], 0)
-    for segment in segments:
-        records = segment.records
-        for k in range(len(segment) - 1, -1, -1):
-            if segment.first + k in needed:
-                site, in0, in1 = records[k * STRIDE : k * STRIDE + 3]
-                if site.of is not None or site.op.category == "derivatives":
-                    if run.parts_rows and run.group is not None and run.group.outermost().divided:
-                        verify_derived(run, traced, segments)
-                    return True
-                needed.update(inputs_of(in0, in1))
-    return False

@@ -7,21 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeGuard
 
 from ..lang import program
-from ..ops.op import Op
 from .compiler import PARTS, own_nodes
-
-_TAPE_REQUESTS = frozenset(("gradient", "jacobian", "batch_jacobian"))
-
-
-def derived_outputs(node: program.Program) -> set[str]:
-    """The outputs whose expressions ask for a derivative, or read a name that one was assigned to."""
-    derived = _derived_slots(node)
-    return {name for name, value in named_outputs(node) if _asks(value, derived)}
-
-
-def named_outputs(node: program.Program) -> list[tuple[str, Any]]:
-    """The names and expressions of all outputs that a program may have."""
-    return [*node.results, *(pair for item in own_nodes(node.body) if isinstance(item, program.Output) for pair in item.items)]
+from .requests import TAPE_REQUESTS, is_request, named_outputs
 
 
 def _derived_slots(node: program.Program) -> set[int]:
@@ -52,14 +39,9 @@ def _asks(value: Any, derived: set[int]) -> bool:
         if isinstance(item, program.Member) and item.name == "grad":
             return True
         op = getattr(item, "op", None)
-        if (op is not None and is_request(op)) or (isinstance(item, program.MethodCall) and item.name in _TAPE_REQUESTS):
+        if (op is not None and is_request(op)) or (isinstance(item, program.MethodCall) and item.name in TAPE_REQUESTS):
             return True
     return False
-
-
-def is_request(op: Op) -> bool:
-    """Whether an op asks for a derivative."""
-    return op.category == "derivatives" and op.name not in ("detach", "stop_gradient")
 
 
 # ---- programs that don't differentiate ---------------------------------------------------------------------------------
@@ -74,7 +56,7 @@ def asks_for_nothing(node: program.Program) -> bool:
         op = getattr(item, "op", None)
         if not _IS_PLAIN[type(item)] or isinstance(item, _WINDOWS) or (op is not None and (is_request(op) or op.reverse_only)):
             return False
-        if isinstance(item, program.MethodCall) and item.name in _TAPE_REQUESTS:
+        if isinstance(item, program.MethodCall) and item.name in TAPE_REQUESTS:
             return False
         if isinstance(item, program.Function) and (item.opaque or item.rule is not None):
             return False
@@ -159,7 +141,7 @@ def differentiates_once(node: program.Program, targets: Iterable[str] = ()) -> b
             differentiated.append(item.operands[0])
         elif op is not None and is_request(op):
             return False  # the function itself, as a value
-        elif isinstance(item, program.MethodCall) and item.name in _TAPE_REQUESTS:
+        elif isinstance(item, program.MethodCall) and item.name in TAPE_REQUESTS:
             if inner:
                 return False
             differentiated += [argument.value for argument in item.arguments if argument.keyword in ("", "target")][:1]

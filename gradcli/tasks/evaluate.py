@@ -13,18 +13,18 @@ from ..diagnostics import Diagnostic, GradcliError, Source, did_you_mean
 from ..engine.backends import ieee, is_complex, is_inexact, shape_of
 from ..engine.compressed import Sparse, zero_block
 from ..engine.derivatives import (
-    contains_derivative,
     differentiable,
     gradients,
     ones_like,
     verify_target,
     zeros_like,
 )
-from ..engine.derived import asks_for_nothing, derived_outputs, differentiates_once
+from ..engine.derived import asks_for_nothing, differentiates_once
 from ..engine.evaluator import Compiled as Compiled
 from ..engine.evaluator import compile_program, declared_names, deep_stack, execute, release
 from ..engine.jacobians import entries, hessians, jacobians
 from ..engine.modules import named_variables
+from ..engine.requests import requested_outputs
 from ..engine.run import Run
 from ..engine.tape import primal
 from ..engine.tracing import dump
@@ -236,17 +236,13 @@ class Answer:
         return value
 
     def _automatic_targets(self) -> dict[str, Any]:
-        """The outputs that get a gradient unasked: real floats that no derivative went into."""
+        """The outputs that get a gradient unasked: real floats, but for those that are derivatives themselves."""
+        requested = requested_outputs(self.node)
         targets = {}
         for name, value in self.outputs.items():
-            numbers = [read(v) for v in leaves(value)]
-            inner = [primal(n) for n in numbers]
-            if not inner or not all(is_inexact(v) and not is_complex(v) for v in inner):
-                continue
-            traced = [n for n in numbers if type(n) is tuple]
-            if contains_derivative(self.run, traced) or (not traced and name in derived_outputs(self.node)):
-                continue  # a derivative that is a constant has no history to tell it by, but its text does
-            targets[name] = value
+            inner = [primal(read(v)) for v in leaves(value)]
+            if name not in requested and inner and all(is_inexact(v) and not is_complex(v) for v in inner):
+                targets[name] = value
         return targets
 
     def _sources(self) -> dict[str, Any]:

@@ -12,10 +12,10 @@ import numpy as np
 from ...diagnostics import Diagnostic
 from ...engine.backends import backend_for
 from ...engine.declarations import declarations
-from ...engine.derived import named_outputs
 from ...engine.devices import CPU, Sizes
 from ...engine.evaluator import declared_names
 from ...engine.native import standing_for
+from ...engine.requests import named_outputs
 from ...engine.row_runs import Answered, Ask, Failed, RowRuns
 from ...lang import program
 from ...recursion import in_one_piece

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ...diagnostics import Diagnostic, GradcliError, Source, did_you_mean
-from ...engine.derived import named_outputs
 from ...engine.evaluator import declared_names
+from ...engine.requests import named_outputs
 from ...lang import program
 from ..evaluation import Options
 

@@ -10,7 +10,7 @@ from ...diagnostics import Diagnostic, GradcliError
 from ...engine.backends import CPU, shape_of
 from ...engine.boxes import primal
 from ...engine.derivatives import gradients
-from ...engine.derived import is_request
+from ...engine.requests import is_request
 from ...engine.run import Expectation, Run
 from ...engine.values import leaves, read, show
 from ...lang import program

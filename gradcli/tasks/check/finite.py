@@ -10,7 +10,7 @@ from typing import Any
 from ...engine.backends import CPU, is_inexact, shape_of
 from ...engine.boxes import primal
 from ...engine.compiler import own_nodes
-from ...engine.derived import named_outputs
+from ...engine.requests import named_outputs
 from ...engine.values import show
 from ...lang import program
 from .point import Case, Point
