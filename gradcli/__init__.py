@@ -64,6 +64,13 @@ Nothing heavy is imported here: `gradcli --version` must not pay for NumPy, nor 
 
 from __future__ import annotations
 
+import sys
+
+if sys.argv[:1] == ["-m"]:  # `python -m gradcli`: before anything is imported that the current folder may have, too
+    from .safe_path import leave_out_current_folder
+
+    leave_out_current_folder()
+
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from ..recursion import in_one_piece
+from ..safe_path import leave_out_current_folder
 
 INTERRUPTED, CLOSED_PIPE = 130, 141
 FEW_COLLECTIONS = 50_000  # new objects before the collector looks at them
@@ -22,6 +23,7 @@ FEW_COLLECTIONS = 50_000  # new objects before the collector looks at them
 
 def main() -> None:
     """The console script `gradcli`."""
+    leave_out_current_folder()
     gc.set_threshold(FEW_COLLECTIONS)  # imports and trees make many objects, and hardly a cycle
     code = run(sys.argv[1:])
     if sys.gettrace() is None and sys.getprofile() is None:

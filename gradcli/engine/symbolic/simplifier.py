@@ -28,7 +28,7 @@ class Simplifier:
 
     def __init__(self) -> None:
         root = str(Path(__file__).parents[3])
-        command = [sys.executable, "-c", _CHILD, root]
+        command = [sys.executable, "-P", "-c", _CHILD, root]  # -P: without the current folder
         self.child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
 
     def __enter__(self) -> Simplifier:

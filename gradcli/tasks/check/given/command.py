@@ -19,6 +19,7 @@ from ....diagnostics import Diagnostic, GradcliError, printable
 from ....engine.backends import shape_of
 from ....engine.values import FRAME_HEAD, Variable, plain, read
 from ....lang import program
+from ....safe_path import users_environment
 from ..point import Point
 from ..results import CheckOptions, Finding
 from .comparing import compare
@@ -70,7 +71,12 @@ def _run(words: Sequence[str], given: str, patience: float) -> str:
     name = words[0]
     try:
         process = subprocess.Popen(
-            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+            words,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            env=users_environment(),
         )
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
