@@ -25,7 +25,7 @@ class Group:
     parent  the group that they come from; None where they come from shared values
     origin  the row of the parent that each is; None where there is no parent
     each    how many rows every one of the parent has become, in order; 0 where they are some of them
-    divided whether some of the rows ever ran without the others
+    divided of the outermost group: whether some rows ever ran without the others
     """
 
     __slots__ = ("_ways", "depth", "divided", "each", "origin", "parent", "size", "taken")
@@ -79,7 +79,7 @@ class Group:
     def rows(self, xp: Any, chosen: Any) -> Group:
         """The group of the rows where the mask `chosen` holds."""
         origin = xp.flatnonzero(chosen)
-        self.divided = True
+        self.outermost().divided = True
         return Group(len(origin), self, origin)
 
     # What the entries of `ops/lanes.py` compute by.

@@ -9,7 +9,7 @@ from ..ops.op import Op
 from .apply import apply
 from .backends import CPU, is_complex
 from .boxes import primal
-from .lane_sweep import LaneSweep, apart_from
+from .lane_sweep import SPREAD_ROWS, LaneSweep, apart_from
 from .lanes import Lanes
 from .own_rules import OwnCall
 from .rules import Language, RowLanguage, Value, array_language
@@ -51,6 +51,9 @@ class StructuralSweep(LaneSweep):
                 g = self.lift(g, primal(y).group)
         if op is PART:
             self._add_part(numbers[0], operands[0], options["index"], g)
+            return
+        if op is SPREAD_ROWS:  # to which rows, only a sweep knows
+            self.add(numbers[0], self.settled(g, operands[0]))
             return
         if type(options) is OwnCall or type(options) is Turned:
             options.pull(self, site, operands, numbers, g, y, number)
@@ -146,6 +149,12 @@ class StructuralSweep(LaneSweep):
         wide = is_complex(primal(g.v) if type(g) is Value else g)
         if self.laned and type(g) is Value and type(primal(g.v)) is Lanes:
             return self.accumulate_lanes(rule, m, n, g, y, x, options)
+        if self.laned and type(primal(total)) is Lanes:  # a share that the rows have in common, beside one of their own
+            del self.cotangents[n]
+            self.owned.discard(n)
+            self._accumulate(rule, m, n, g, y, x, options)
+            self.add(n, total)
+            return
         if total is None:
             total = xp.zeros(x.shape, "complex128" if wide else x.dtype)
         elif n not in self.owned or (wide and not is_complex(primal(total))):
