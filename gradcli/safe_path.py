@@ -33,6 +33,13 @@ def users_environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name not in (_SAFE, _PATH)} | _before
 
 
+def python_that_serves(module: str) -> list[str]:
+    """The command of a Python that calls `serve` of a module of this package, which is where this process has it."""
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    begin = f"import sys; sys.path.insert(0, sys.argv[1]); from {module} import serve; serve()"
+    return [sys.executable, "-P", "-c", begin, root]
+
+
 def _absolute(entry: str) -> str:
     """What Python makes of an entry of its search path when it starts."""
     try:

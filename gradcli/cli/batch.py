@@ -190,7 +190,7 @@ def _run(job: Job, request: Request, terminal: Terminal, timeout: float | None) 
         fail(reached)
         account()
 
-    grace = limits.GRACE_OF_PROCESSES if request.workers or request.scheduler else limits.GRACE
+    grace = limits.GRACE_OF_PROCESSES if request.scheduler else limits.GRACE
     limited = limits.limited(timeout, request.options.max_memory, last_words, request.options.device, grace)
     try:
         with bar, limited:

@@ -14,12 +14,11 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
-MEMORY = 2 * 2**30  # bytes that the child may take
+from ...safe_path import python_that_serves
 
-_CHILD = "import sys; sys.path.insert(0, sys.argv[1]); from gradcli.engine.symbolic.simplifier import serve; serve()"
+MEMORY = 2 * 2**30  # bytes that the child may take
 
 
 class Simplifier:
@@ -27,8 +26,7 @@ class Simplifier:
     the block that it is opened for."""
 
     def __init__(self) -> None:
-        root = str(Path(__file__).parents[3])
-        command = [sys.executable, "-P", "-c", _CHILD, root]  # -P: without the current folder
+        command = python_that_serves(__name__)
         self.child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
 
     def __enter__(self) -> Simplifier:

@@ -1,4 +1,4 @@
-"""Blocks computed by other processes, here or on a Dask cluster: the same function over the same ranges, so the same bytes.
+"""Blocks computed on a Dask cluster: the same function over the same ranges, so the same bytes.
 
 A worker gets the program as text and the range as a place in a file that it can reach, or as the rows themselves. Whatever a
 worker computed when it died, Dask has another one compute.
@@ -7,25 +7,21 @@ worker computed when it died, Dask has another one compute.
 from __future__ import annotations
 
 import os
-import signal
-import sys
 import threading
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from multiprocessing import resource_tracker
 from typing import Any
 from zlib import crc32
 
 from ... import __version__
 from ...diagnostics import Diagnostic, GradcliError
-from ...engine.devices import several
 from ...rows.blocks import BadPart, Range
-from ..programs import parse_program
 from .block import Computer, Outcome
+from .local import lost
 from .plan import Plan
+from .remote import computer_for
 
 AHEAD = 3  # blocks for each thread of a worker that are under way, so that none waits for the next one
 _PATIENCE = 5.0  # seconds that a scheduler may take to answer
@@ -38,8 +34,8 @@ _QUIET = {
 
 
 @contextmanager
-def client_for(workers: int | None, scheduler: str | None, paths: Sequence[str]) -> Iterator[Any]:
-    """A Dask client, of a cluster at an address or of so many processes here, whose workers can read the files `paths`.
+def client_for(scheduler: str, paths: Sequence[str]) -> Iterator[Any]:
+    """A Dask client of the cluster at an address, whose workers can read the files `paths`.
 
     Raises GradcliError: E001 where Dask isn't installed, E009 where nobody answers at the address or workers can't do the
     job, E405 where a block takes every worker with it that computes it.
@@ -49,17 +45,9 @@ def client_for(workers: int | None, scheduler: str | None, paths: Sequence[str])
         import distributed
     except ImportError:
         help = "install it with `pip install 'gradcli[cluster]'`"
-        raise GradcliError(Diagnostic("E001", "--workers and --scheduler need Dask, which isn't installed", help=help)) from None
+        raise GradcliError(Diagnostic("E001", "--scheduler needs Dask, which isn't installed", help=help)) from None
     made: Any = distributed
     with dask.config.set(_QUIET):
-        if scheduler is None:
-            with _uninterrupted():
-                local = made.LocalCluster(
-                    n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=50, memory_limit=0
-                )
-            with local, made.Client(local, set_as_default=False) as client, _lost(made, "the local cluster"):
-                yield client
-            return
         try:
             named = {"scheduler_file": scheduler} if os.path.isfile(scheduler) else {"address": scheduler}
             client = made.Client(**named, timeout=_PATIENCE, set_as_default=False)
@@ -73,29 +61,12 @@ def client_for(workers: int | None, scheduler: str | None, paths: Sequence[str])
 
 
 @contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Ctrl-C waits meanwhile. Threads and processes that are started here never see it, nor do those that they start: it goes
-    to all processes of a terminal, and the one that was asked ends the others."""
-    if sys.platform == "win32":
-        yield
-        return
-    resource_tracker.ensure_running()  # else the first process to be started does it, which unblocks the signal
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-@contextmanager
 def _lost(distributed: Any, scheduler: str) -> Iterator[None]:
     """Says what it means that Dask gives up."""
     try:
         yield
     except distributed.scheduler.KilledWorker as error:
-        message = f"a block took {error.allowed_failures + 1} workers with it: they ended while they computed it"
-        help = "did they run out of memory? make --block-rows smaller, or give workers more"
-        raise GradcliError(Diagnostic("E405", message, help=help)) from None
+        raise GradcliError(lost(error.allowed_failures + 1)) from None
     except (distributed.CancelledError, distributed.comm.CommClosedError) as error:
         message = f"{scheduler} is gone"
         raise GradcliError(Diagnostic("E009", message, label=" ".join(str(error).split()))) from None
@@ -149,18 +120,15 @@ def _given(plan: Plan) -> Plan:
 def _compute(plan: Plan, task: Range | BadPart) -> Outcome:
     """What a worker does."""
     if getattr(_own, "plan", None) is not plan:
-        options = plan.options.with_changes(device=_own_device(plan.options.device))
-        node = parse_program(plan.source, {*plan.shared, *plan.columns}, plan.imports)
-        _own.plan, _own.computer = plan, Computer(replace(plan, options=options), node)
+        _own.plan, _own.computer = plan, computer_for(plan, _number())
     computer: Computer = _own.computer
     return computer.work(task)
 
 
-def _own_device(device: str) -> str:
-    """The device of this worker: of several that it sees, they are dealt by the workers' names, which are numbers here."""
-    there = several(device)
-    name = _name() if len(there) > 1 else 0
-    return there[(name if isinstance(name, int) else crc32(str(name).encode())) % len(there)]
+def _number() -> int:
+    """The number of this worker: its name, where that is one."""
+    name = _name()
+    return name if isinstance(name, int) else crc32(str(name).encode())
 
 
 def _name() -> int | str:

@@ -197,11 +197,16 @@ class Job:
 
     def _outcomes(self, ranges: Iterable[Range | BadPart]) -> Iterator[Outcome]:
         request = self.request
-        if request.workers or request.scheduler:
+        if request.workers:
+            from .local import on_workers
+
+            yield from on_workers(ranges, self.plan, request.workers)
+            return
+        if request.scheduler:
             from .cluster import client_for, on_cluster
 
             paths = [] if request.data == STDIN else self.source.paths
-            with client_for(request.workers, request.scheduler, paths) as client:
+            with client_for(request.scheduler, paths) as client:
                 yield from on_cluster(ranges, self.plan, client)
             return
         if len(self.devices) == 1 and not is_gpu(request.options.device):  # where reading needn't take turns with computing

@@ -215,11 +215,17 @@ class _Worker:
             os.close(slot.file)
 
 
+def end_with_parent(parent: int) -> bool:
+    """Has this process end when its parent does: if that is killed, an endless loop must not go on. False where it is gone."""
+    if can_fork():
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    return os.getppid() == parent
+
+
 def _serve(work: Work[Any, Any], connection: Connection[Any, Any], slots: list[_Slot], parent: int) -> None:
     """What a worker does, until nobody wants anything any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent's to answer
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # if that is killed, an endless loop must not go on
-    if os.getppid() != parent:
+    if not end_with_parent(parent):
         return
     while True:
         try:

@@ -1,10 +1,9 @@
-"""Jobs on Dask: one cluster of two workers for all tests of a scheduler, and local workers where they are killed."""
+"""Jobs on Dask: one cluster of two workers for all tests of a scheduler."""
 
 from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -12,18 +11,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 import gradcli
 from gradcli import __version__
 from gradcli.diagnostics import GradcliError
 from gradcli.tasks.batch.cluster import _verify_workers
-from tests.tasks.batch.jobs import PATIENCE, Process, journal, run
+from tests.tasks.batch.jobs import journal, run
+from tests.tasks.batch.spread import job, make_folder, result, told
 
 pytest.importorskip("distributed")
 
-ROWS, BLOCK_ROWS = 300, 25
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(gradcli.__file__).parents[1])}
 
 
@@ -52,33 +50,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    lines = ["id,x,y", *(f"r{k},{'banana' if k == 77 else k / 100},{k % 7}" for k in range(ROWS))]
-    (tmp_path / "data.csv").write_text("\n".join(lines) + "\n")
-    (tmp_path / "lib").mkdir()
-    (tmp_path / "lib" / "scaled.tg").write_text("fn scaled(x, w) { return x * w[0] + w[1] }\n")
-    (tmp_path / "p.tg").write_text(
-        'import nn\nimport "lib/scaled.tg" as scaled\nvar x\nvar y\nvar w: float[2]\nnet = nn.Dense(2, 1, tanh)\n'
-        "expect x < 2.5\ns = 0.0\nwhile s < 3 { s += abs(x) + 0.1 }\n"
-        "output f = sum(net(scaled.scaled(x, w) + [s, 1.0])) * y\n"
-    )
-    (tmp_path / "slow.tg").write_text(
-        "var x\nvar y\ni = 0\nwhile i < 300 { i += 1 }\ns = 0.0\nwhile x == 2.0 { s = 1 - s }\noutput f = x * y\n"
-    )
-    return tmp_path
-
-
-def job(*more: str, out: str = "out.csv", rows: str = "data.csv", program: str = "p.tg") -> list[str]:
-    given = ["--set", "w=[2.0, 0.5]"] if program == "p.tg" else ["--max-steps", "100000"]
-    return ["batch", program, "--rows", rows, "-o", out, "--keep", "id", "--block-rows", str(BLOCK_ROWS), *given, *more]
-
-
-def result(folder: Path, out: str = "out.csv") -> tuple[bytes, bytes]:
-    return (folder / out).read_bytes(), (folder / f"{out}.rejects.jsonl").read_bytes()
-
-
-def told(process: Process) -> list[str]:
-    """What it says but for the last line, which has times."""
-    return process.err.splitlines()[:-1]
+    return make_folder(tmp_path)
 
 
 # ---- a scheduler -----------------------------------------------------------------------------------------------------
@@ -152,36 +124,3 @@ def test_workers_that_can_not_do_the_job(said: Any, message: str) -> None:
     with pytest.raises(GradcliError) as caught:
         _verify_workers(Workers(said), ["/nowhere/data.csv"] if said is None else [])
     assert [(d.code, d.message) for d in caught.value.diagnostics] == [("E009", message)]
-
-
-# ---- workers of its own ----------------------------------------------------------------------------------------------
-
-
-def workers_of(process: Process) -> list[Any]:
-    return [child for child in psutil.Process(process.pid).children() if "spawn_main" in " ".join(child.cmdline())]
-
-
-def test_a_worker_that_is_killed_is_survived(folder: Path) -> None:
-    assert run(folder, job(program="slow.tg")).wait() == 6
-    whole = result(folder)
-    running = Process(folder, job("--workers", "2", program="slow.tg"))
-    running.wait_for(lambda: len(journal(folder / "out.csv")) >= 2)
-    workers_of(running)[0].kill()
-    assert (running.wait(), told(running), result(folder)) == (6, [], whole)
-
-
-def test_an_interrupted_job_ends_its_workers(folder: Path) -> None:
-    """Also those in an endless loop; a message, and nothing of Dask's."""
-    arguments = [sys.executable, "-m", "gradcli", *job("--workers", "1", program="slow.tg")]
-    arguments.remove("--max-steps")
-    arguments.remove("100000")
-    running = subprocess.Popen(arguments, cwd=folder, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True, start_new_session=True)
-    while len(journal(folder / "out.csv")) < 8:
-        assert running.poll() is None
-        time.sleep(0.05)
-    workers = psutil.Process(running.pid).children(recursive=True)
-    os.killpg(running.pid, signal.SIGINT)  # as a terminal does
-    _, err = running.communicate(timeout=PATIENCE)
-    said = "200 rows are finished and kept in out.csv.partial: with --resume, the same command goes on from there\n"
-    assert (running.returncode, err) == (130, said)
-    assert psutil.wait_procs(workers, timeout=PATIENCE)[1] == []

@@ -20,6 +20,7 @@ from gradcli.diagnostics import GradcliError
 from gradcli.engine.backends import backend_for
 from gradcli.engine.devices import CPU, GPU, several
 from gradcli.tasks.batch import cluster
+from gradcli.tasks.batch.remote import own_device
 from gradcli.tasks.batch.workers import dealt
 from gradcli.tasks.programs import parse_program, read_source
 from tests.engine import standin, standin_cuda
@@ -202,8 +203,8 @@ def test_workers_of_a_cluster_share_the_devices_that_they_see(monkeypatch: pytes
     found = []
     for name in (0, 1, 2, "tcp://10.0.0.1:4000"):
         monkeypatch.setattr(cluster, "_name", lambda name=name: name)
-        found.append(cluster._own_device("cuda:all"))
-        assert cluster._own_device("cuda:1") == "cuda:1"
+        found.append(own_device("cuda:all", cluster._number()))
+        assert own_device("cuda:1", cluster._number()) == "cuda:1"
     assert found[:3] == ["cuda:0", "cuda:1", "cuda:0"]
     assert found[3] in several("cuda:all")
 
@@ -213,16 +214,16 @@ def test_a_cluster_gives_the_bytes_of_one_device(folder: Path, monkeypatch: pyte
     distributed = pytest.importorskip("distributed")
 
     @contextmanager
-    def client_for(workers: int | None, *_: object) -> Iterator[Any]:
+    def client_for(*_: object) -> Iterator[Any]:
         kinds = {"processes": False, "threads_per_worker": 1, "dashboard_address": None}
-        with distributed.LocalCluster(n_workers=workers, **kinds) as local, distributed.Client(local) as client:
+        with distributed.LocalCluster(n_workers=2, **kinds) as local, distributed.Client(local) as client:
             yield client
 
     monkeypatch.setattr(cluster, "client_for", client_for)
     wanted = ["--block-rows", "100", "--keep", "key", "-o"]
     assert batch(folder, *wanted, str(folder / "one.csv"), "--device", "cuda") == 0
     standin_cuda.copies.clear()
-    assert batch(folder, *wanted, str(folder / "two.csv"), "--device", "cuda:all", "--workers", "2") == 0
+    assert batch(folder, *wanted, str(folder / "two.csv"), "--device", "cuda:all", "--scheduler", "here:1") == 0
     assert (folder / "one.csv").read_bytes() == (folder / "two.csv").read_bytes()
     used = {(copy.thread, copy.device) for copy in standin_cuda.copies}  # Dask may give everything to one of them
     assert 1 <= len({thread for thread, _ in used}) == len(used) <= 2
