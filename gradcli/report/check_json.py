@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +36,7 @@ def as_object(check: Check) -> dict[str, Any]:
                 "methods": [
                     {
                         "method": f.method, "point": f.point, "verdict": f.verdict, "reason": f.reason,
-                        "where": f.where.strip(), "reverse": plain(f.ours), "value": plain(f.theirs),
+                        "where": f.where.strip(), "reverse": _number(f.ours), "value": _number(f.theirs),
                         "error": plain(f.error), "tolerance": plain(f.tolerance), "ulps": plain(f.ulps),
                     }
                     for f in r.findings
@@ -72,6 +73,11 @@ def as_object(check: Check) -> dict[str, Any]:
         "expectations": [{"line": e.line, "passed": e.passed, "message": e.message} for e in check.expectations],
         "diagnostics": [d.as_json() for d in problems(check)],
     }  # fmt: skip
+
+
+def _number(value: float) -> Any:
+    """A number of a finding; null where it has none."""
+    return None if math.isnan(value) else plain(value)
 
 
 def _place(span: Span) -> dict[str, Any]:

@@ -59,7 +59,8 @@ def _gradient(suite: Element, check: Check, result: Result) -> None:
 def _line(finding: Finding) -> str:
     """What one method says."""
     at = f" at point {finding.point}" if finding.point else ""
-    said = [METHODS.get(finding.method, finding.method) + at, finding.verdict, finding.reason or found([finding])]
+    numbers = f"{finding.theirs:g} tested" if finding.method == "rules" else found([finding])
+    said = [METHODS.get(finding.method, finding.method) + at, finding.verdict, finding.reason or numbers]
     return ": ".join(part for part in said if part)
 
 

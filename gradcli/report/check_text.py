@@ -66,7 +66,8 @@ def _table(check: Check, style: Style) -> Iterator[str]:
     for name, row, proof in rows:
         first = next((f for f in row.values() if f.method in METHODS and f.method != "rules"), None)
         cells = [_cell(row[m]) if m in row else "" for m in methods]
-        lines.append([name, brief(first.ours) if first is not None else "", *cells, proof])
+        ours = "" if first is None or math.isnan(first.ours) else brief(first.ours)
+        lines.append([name, ours, *cells, proof])
     widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
     for k, line in enumerate(lines):
         cells = [line[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(line[1:-1], widths[1:], strict=False))]

@@ -80,7 +80,7 @@ def brief(value: float) -> str:
 
 def found(findings: Sequence[Finding]) -> str:
     """What methods found, in words: `reverse mode gives 9; forward mode and complex step 6`; "" where no number was given."""
-    findings = [f for f in findings if math.isfinite(f.theirs) or f.method == "taylor"]
+    findings = [f for f in findings if f.method != "rules" and (math.isfinite(f.theirs) or f.method == "taylor")]
     if not findings:
         return ""
     ours = dict.fromkeys(brief(f.ours) + _at(f) for f in findings)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, NoReturn
 
 from ..diagnostics import Diagnostic, GradcliError
@@ -95,9 +96,18 @@ def parse_json(text: str, place: str, number: Callable[[str], Any] | None = None
         if depth > _MAX_NESTING:
             fail(place, f"nested deeper than {_MAX_NESTING} levels")
     try:
-        return _numbers(json.loads(text, parse_float=number, parse_int=number))
+        return _numbers(json.loads(text, parse_float=number, parse_int=number, object_pairs_hook=partial(_unique, place)))
     except json.JSONDecodeError as error:
         fail(f"{place}:{error.lineno}:{error.colno}", f"not JSON: {error.msg}")
+
+
+def _unique(place: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The mapping that JSON writes with these keys and values; no key stands twice."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        fail(place, f"`{next(key for key in keys if keys.count(key) > 1)}` stands twice in a mapping")
+    return found
 
 
 def _numbers(value: Any) -> Any:

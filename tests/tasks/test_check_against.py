@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,25 @@ def test_what_eval_writes(tmp_path: Path, format: str) -> None:
     path = tmp_path / f"g.{format}"
     answer = render(format, [evaluate(PROGRAM, {}, Options())])
     path.write_bytes(answer if isinstance(answer, bytes) else answer.encode())
-    assert verdicts(findings(path)) == RIGHT | ({} if format == "csv" else {"f": "agree"})
+    assert verdicts(findings(path)) == RIGHT | {"f": "agree"}
+
+
+@pytest.mark.parametrize("format", ["json", "csv", "npz"])
+def test_what_eval_writes_about_outputs_of_every_kind(tmp_path: Path, format: str) -> None:
+    """Of those without a gradient, and of second derivatives, nothing is compared."""
+    text = """var x = [1.0, 2.0]
+output y = {a: sum(x**2), b: [x[0], 3]}
+output z = [x, x**2]
+output s = sum(x) > 1
+output w = "words"
+output v = x**2"""
+    program = parse_program(Source("kinds.tg", text))
+    path = tmp_path / f"g.{format}"
+    answer = render(format, [evaluate(program, {}, Options(hessian=True))])
+    path.write_bytes(answer if isinstance(answer, bytes) else answer.encode())
+    found = verdicts(findings(path, program))
+    assert found.items() >= {"z/x": "agree", "v/x": "agree", "v": "agree"}.items()
+    assert set(found.values()) == {"agree"}
 
 
 def test_what_eval_writes_about_several_files(tmp_path: Path) -> None:
@@ -111,6 +130,10 @@ def test_a_wrong_value_is_told(tmp_path: Path) -> None:
         ({"x": "nine", "k": 9.0}, "f/x", "what is given is no array of numbers"),
         ({"x": [[9.0], 36.0], "k": 9.0}, "f/x", "what is given is no array of numbers"),
         ({"x": [9.0, "nan"], "k": 9.0}, "f/x", "1 of 2 elements differ; the worst is x[1]"),
+        ({"x": [9.0, 36.0], "k": None}, "f/k", "the file says that there is none"),
+        ({"value": [27.0], "gradient": {"x": [9.0, 36.0], "k": 9.0}}, "f", "what is given has shape (1,), the value ()"),
+        ({"value": None, "gradient": {"x": [9.0, 36.0], "k": 9.0}}, "f", "the file says that there is none"),
+        ("output,wrt,index,value\nf,,,28\nf,x,0,9\nf,x,1,36.0\nf,k,,9\n", "f", ""),
         ("wrt,index,value\nx,1,36.0\nk,,9\n", "f/x", "x[0] is not in the file"),
         ("wrt,index,value\nx,1,9\nx,2,36.0\nk,,9\n", "f/x", "indices begin at 1 there, and at 0 here"),
         ("wrt,index,value\nx,0,9\nx,1,36.0\nx,7,1\nk,,9\n", "f/x", "x[7] is in the file"),
@@ -126,12 +149,15 @@ def test_what_is_missing_or_too_many_fails_by_name(
     assert {n for n, f in found.items() if f.verdict == "disagree"} == {name}
     assert reason in found[name].reason
     assert "nan" not in problem(path, name)  # nothing is invented for what isn't there
+    if reason and "differ" not in reason:
+        assert "reverse mode gives" not in problem(path, name)
+        assert [math.isnan(number) for number in (found[name].ours, found[name].theirs)] == [True, True]
 
 
 def problem(path: Path, name: str) -> str:
     """What a check says of one gradient."""
     found = check(PROGRAM, {}, CheckOptions(methods=("complex",), against=str(path)))
-    result = next(r for r in found.results if f"{r.output}/{r.variable}" == name)
+    result = next(r for r in found.results if f"{r.output}/{r.variable}".removesuffix("/") == name)
     said = problem_of(found, result)
     assert said is not None
     assert said.code == "E603"
@@ -263,6 +289,12 @@ def test_mistakes_are_named(tmp_path: Path, text: str, gradient: str, said: str)
         ("g.csv", "x,9\n", "E005", "the header needs `wrt` and `value`"),
         ("g.csv", "wrt,index,value\nx,zero,9\n", "E005", "not an index and a number"),
         ("g.csv", "wrt,index,value\nx,0,9\nx,0,9\n", "E005", "twice"),
+        ("g.csv", "wrt,index,value,value\nx,0,9,9\n", "E005", "the header has `value` twice"),
+        ("g.csv", "wrt,index,value\nx,0,9\nk,,9,8\n", "E005", "g.csv:3: the row has 4 cells, the header 3"),
+        ("g.csv", "wrt,index,value\nx,0,1,9\n", "E005", "g.csv:2: the row has 4 cells"),
+        ("g.csv", "wrt,index,value\nx,0\n", "E005", "g.csv:2: the row has 2 cells"),
+        ("g.json", '{"x": [9.0, 36.0], "k": 8.0, "k": 9.0}', "E005", "`k` stands twice"),
+        ("g.json", {"gradient": {"x": [9.0, 36.0], "k": 9.0}, "seconds": 3}, "E005", "`seconds` stands beside `gradient`"),
         ("g.txt", "9 36", "E002", "don't know how to read"),
     ],
 )

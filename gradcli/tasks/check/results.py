@@ -83,8 +83,8 @@ class Finding:
               there is a gradient at all
     verdict   "agree", "disagree", "inconclusive" or "skipped", for a method that doesn't apply; `reason` says why
     where     the element or direction that is shown: "" for all of a scalar, "[1]", "x[0],z[1]", "along a random direction"
-    ours      the derivative there, as reverse mode has it
-    theirs    as the method has it; for "taylor" the order, for "rules" how many were tested
+    ours      the derivative there, as reverse mode has it; nan where the finding isn't about a number
+    theirs    as the method has it; for "taylor" the order, for "rules" how many were tested; nan where it has none
     error     the method's own estimate of its error
     tolerance how far `ours` and `theirs` may be apart
     ulps      the distance in units of the last place of the larger one
@@ -98,8 +98,8 @@ class Finding:
     verdict: str
     reason: str = ""
     where: str = ""
-    ours: float = 0.0
-    theirs: float = 0.0
+    ours: float = math.nan
+    theirs: float = math.nan
     error: float = 0.0
     tolerance: float = 0.0
     ulps: float = 0.0

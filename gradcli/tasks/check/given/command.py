@@ -37,7 +37,9 @@ def ask(options: CheckOptions, point: Point) -> list[Finding]:
     name = options.command[0]
     answer = _run(options.command, json.dumps(_inputs(point)), options.patience)
     try:
-        return compare(point, read_json(answer, f"the output of `{name}`", point.program.node.source.name), options)
+        return compare(
+            point, read_json(answer, f"the output of `{name}`", point.program.node.source.name, "command's answer"), options
+        )
     except GradcliError as error:
         beginning = printable(answer.strip()[:LONGEST]) or "nothing"
         first = error.diagnostics[0]

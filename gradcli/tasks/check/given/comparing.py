@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ....diagnostics import did_you_mean
 from ....engine.backends import CPU, is_inexact
 from ....engine.boxes import primal
 from ....engine.derivatives import gradients, ones_like, verify_target
-from ....engine.values import plain, read
+from ....engine.values import plain, read, show
 from ...inputs import fail
 from ..point import Point, quiet
 from ..results import AGREE, DISAGREE, CheckOptions, Finding
@@ -41,7 +41,9 @@ def compare(point: Point, given: Given, options: CheckOptions) -> list[Finding]:
     """A finding for each gradient that there is or that is given, and for each value of an output that is given. Raises
     GradcliError (E005) where it isn't clear of which output a gradient is, or none is given."""
     ours = _ours(point)
-    theirs = _matched(given, point.program.node.source.name, ours)
+    targets = point.answer.targets
+    others = [name for name in point.answer.outputs if isinstance(ours.get((name, "")), list | dict) or name not in targets]
+    theirs = _matched(given, point.program.node.source.name, ours, others)
     if not theirs:
         known = _listed(f"{output}/{variable}" for output, variable in ours if variable)
         fail(given.place, f"there is no gradient of `{point.program.node.source.name}` in it", f"it may have {known}")
@@ -52,7 +54,7 @@ def compare(point: Point, given: Given, options: CheckOptions) -> list[Finding]:
         if (output, variable) in theirs:
             finding = Finding(output, variable, METHOD, AGREE)
             if (output, variable) in ours:
-                _compare(finding, mine, theirs[output, variable], given.format, options, sizes[output])
+                _compare(finding, mine, theirs[output, variable], given, options, sizes[output])
             else:
                 finding.verdict, finding.reason = DISAGREE, f"it is given, but the program has no variable `{variable}`"
             found.append(finding)
@@ -77,8 +79,9 @@ def _ours(point: Point) -> dict[tuple[str, str], Any]:
     return found
 
 
-def _matched(given: Given, program: str, ours: Pairs) -> dict[tuple[str, str], Any]:
-    """What is given, by output and variable."""
+def _matched(given: Given, program: str, ours: Pairs, others: Collection[str]) -> dict[tuple[str, str], Any]:
+    """What is given, by output and variable; without the values of `others`, the outputs that have no gradient or
+    aren't one array."""
     outputs = list(dict.fromkeys(output for output, _ in ours))
     spelled = {f"{output}{sign}{variable}": (output, variable) for output, variable in ours if variable for sign in "/."}
     if len(outputs) == 1:
@@ -90,6 +93,8 @@ def _matched(given: Given, program: str, ours: Pairs) -> dict[tuple[str, str], A
             found[spelled[name]] = value
         elif name in outputs:  # an NPZ has outputs beside their gradients
             found[name, ""] = value
+        elif name.partition(".")[0] in others:
+            continue
         elif (output in outputs and slash) or (not slash and len(outputs) == 1):
             found[output or outputs[0], variable] = value
         else:
@@ -118,40 +123,45 @@ class Table(NamedTuple):
     beyond: list[tuple[int, ...]]
 
 
-def _compare(found: Finding, ours: Any, given: Any, format: Format, options: CheckOptions, sizes: set[int]) -> None:
-    """Puts the verdict into a finding; `sizes` are those of the output."""
-    if ours is None or given is None:
-        if (ours is None) != (given is None):
+def _compare(found: Finding, ours: Any, theirs: Any, given: Given, options: CheckOptions, sizes: set[int]) -> None:
+    """Puts the verdict into a finding; `theirs` is what is given of it, and `sizes` are those of the output."""
+    if ours is None or theirs is None:
+        if (ours is None) != (theirs is None):
             said = "there is no gradient; 0 and none aren't the same"
-            found.verdict, found.reason = DISAGREE, said if ours is None else f"the {_source(options)} says that there is none"
+            found.verdict, found.reason = DISAGREE, said if ours is None else f"the {given.source} says that there is none"
         return
     mine = CPU.xp.asarray(ours)
-    table = _table(given, mine.shape, format)
+    table = _table(theirs, mine.shape, given.format, "gradient" if found.variable else "value")
     if isinstance(table, str):
         found.verdict, found.reason = DISAGREE, table
         return
     missing = CPU.xp.argwhere(~table.present)
     if len(missing) or table.beyond:
-        found.verdict, found.reason = DISAGREE, _elements_apart(found.variable or found.output, mine, table, missing, options)
+        found.verdict, found.reason = (
+            DISAGREE,
+            _elements_apart(found.variable or found.output, mine, table, missing, given.source),
+        )
         return
-    xp, theirs = CPU.xp, table.numbers
-    apart = xp.where((mine == theirs) | (xp.isnan(mine) & xp.isnan(theirs)), 0.0, abs(mine - theirs))
+    xp, numbers = CPU.xp, table.numbers
+    apart = xp.where((mine == numbers) | (xp.isnan(mine) & xp.isnan(numbers)), 0.0, abs(mine - numbers))
     apart = xp.where(xp.isnan(apart), xp.inf, apart)
-    allowed = _allowed(mine, table, format, options)
+    allowed = _allowed(mine, table, given.format, options)
     excess = xp.where(apart > 0, apart / xp.where(allowed > 0, allowed, 5e-324), 0.0)
     if not mine.size:
         return
     worst = xp.unravel_index(int(xp.argmax(excess)), mine.shape)
-    found.ours, found.theirs = _parts(mine[worst], theirs[worst])
+    found.ours, found.theirs = _parts(mine[worst], numbers[worst])
     found.ulps = distance(found.ours, found.theirs)
     found.tolerance = float(allowed[worst])
     found.where = _place(worst)
     if float(excess[worst]) > 1:
         found.verdict = DISAGREE
         wrong = int((excess > 1).sum())
-        pattern = mistake(mine, theirs, {*sizes, mine.size, *mine.shape}, lambda a, b: _is_close(a, b, allowed))
-        counted = f"{wrong} of {mine.size} elements differ; the worst is {found.variable or found.output}{found.where}"
-        found.reason = "; ".join(filter(None, [counted if mine.size > 1 else "", pattern]))
+        pattern = mistake(mine, numbers, {*sizes, mine.size, *mine.shape}, lambda a, b: _is_close(a, b, allowed))
+        name = f"{found.variable or found.output}{found.where}"
+        counted = f"{wrong} of {mine.size} elements differ; the worst is {name}" if mine.size > 1 else ""
+        nonfinite = "" if math.isfinite(found.theirs) else f"{name} is given as {show(found.theirs)}"
+        found.reason = "; ".join(filter(None, [counted, nonfinite, pattern]))
 
 
 def _sizes(value: Any) -> set[int]:
@@ -160,12 +170,8 @@ def _sizes(value: Any) -> set[int]:
     return {math.prod(shape), *shape}
 
 
-def _source(options: CheckOptions) -> str:
-    return "command" if options.command else "file"
-
-
-def _table(given: Any, shape: tuple[int, ...], format: Format) -> Table | str:
-    """What is given, in this shape; or why it has none."""
+def _table(given: Any, shape: tuple[int, ...], format: Format, what: str) -> Table | str:
+    """What is given, in the shape of the gradient or value that it is compared with; or why it has none."""
     xp = CPU.xp
     if isinstance(given, dict):
         return _of_elements(given, shape, format)
@@ -174,7 +180,7 @@ def _table(given: Any, shape: tuple[int, ...], format: Format) -> Table | str:
     except (ValueError, TypeError):
         return "what is given is no array of numbers"
     if array.ndim != len(shape):
-        return f"what is given has shape {array.shape}, the gradient {shape}"
+        return f"what is given has shape {array.shape}, the {what} {shape}"
     half_units = xp.zeros(array.shape)
     if isinstance(given, list) or type(given) is Written:
         single = format.single and format.digits > FEW_DIGITS
@@ -233,17 +239,17 @@ def _is_close(a: Any, b: Any, allowed: Any) -> bool:
     return bool(CPU.xp.all(abs(a - b) <= allowed))
 
 
-def _elements_apart(name: str, mine: Any, table: Table, missing: Any, options: CheckOptions) -> str:
+def _elements_apart(name: str, mine: Any, table: Table, missing: Any, source: str) -> str:
     """Which elements are missing, and which are too many."""
     said = []
     if _counts_from_1(mine.shape, table, missing):
         said.append("indices begin at 1 there, and at 0 here")
     if len(missing):
         more = f", and {len(missing) - 1} more" if len(missing) > 1 else ""
-        said.append(f"{name}{_place(missing[0])} is not in the {_source(options)}{more}")
+        said.append(f"{name}{_place(missing[0])} is not in the {source}{more}")
     if table.beyond:
         more = f", and {len(table.beyond) - 1} more" if len(table.beyond) > 1 else ""
-        said.append(f"{name}{_place(table.beyond[0])} is in the {_source(options)}, but `{name}` has shape {mine.shape}{more}")
+        said.append(f"{name}{_place(table.beyond[0])} is in the {source}, but `{name}` has shape {mine.shape}{more}")
     return "; ".join(said)
 
 

@@ -15,6 +15,7 @@ from ...inputs import fail, flatten, open_npz, parse_json, read_text
 from .written import EXACT, Format, Written, format_of
 
 _REPLY = ("value", "gradient")  # the keys of the short form, about the only output
+_OTHERS = ("/jacobian", "/hessian")  # what `eval` writes beside gradients
 Elements = dict[tuple[int, ...], Any]  # numbers by index, as a CSV has them
 
 
@@ -26,12 +27,14 @@ class Given:
     gradients  by name (`x` or `f/x`): a number, nested lists, an array, `Elements`, or None for no gradient
     values     of outputs, by name; "" is the only output
     format     how decimal numbers were written
+    source     what gives them, in a word or two: "file", "command's answer"
     """
 
     place: str
     gradients: dict[str, Any]
     values: dict[str, Any]
     format: Format = EXACT
+    source: str = "file"
 
 
 def read_file(path: str, program: str) -> Given:
@@ -46,7 +49,7 @@ def read_file(path: str, program: str) -> Given:
     return read_json(read_text(path), path, program)
 
 
-def read_json(text: str, place: str, program: str) -> Given:
+def read_json(text: str, place: str, program: str, source: str = "file") -> Given:
     """The gradients of a program in JSON. Raises GradcliError (E005)."""
     content = parse_json(text, place, Written)
     if isinstance(content, list):  # the answers about several files
@@ -55,7 +58,13 @@ def read_json(text: str, place: str, program: str) -> Given:
     if not isinstance(content, dict):
         fail(place, "expected a mapping from names to gradients", 'write {"x": [1.0, 2.0], …}')
     values: dict[str, Any] = {}
-    if isinstance(content.get("gradient"), dict) and set(content) <= set(_REPLY):
+    if isinstance(content.get("gradient"), dict):
+        if more := [name for name in content if name not in _REPLY]:
+            fail(
+                place,
+                f"`{more[0]}` stands beside `gradient`",
+                'write {"value": 5.0, "gradient": {"x": [2.0, 4.0]}}, and nothing else',
+            )
         gradients = dict(flatten(content["gradient"]))
         values = {"": content["value"]} if "value" in content else {}
     elif isinstance(content.get("gradients"), dict):
@@ -68,7 +77,7 @@ def read_json(text: str, place: str, program: str) -> Given:
         values = {name: entry["value"] for name, entry in outputs.items() if isinstance(entry, dict) and "value" in entry}
     else:
         gradients = dict(flatten(content))
-    return Given(place, gradients, values, format_of(_numbers([*gradients.values()])))
+    return Given(place, gradients, values, format_of(_numbers([*gradients.values()])), source)
 
 
 def _numbers(value: Any) -> Iterator[Written]:
@@ -89,7 +98,7 @@ def _of_program(arrays: Mapping[str, Any], program: str) -> Iterator[tuple[str, 
     and Jacobians."""
     for name, array in arrays.items():
         file, _, rest = name.rpartition(":")
-        if file in ("", program) and not name.endswith(("/jacobian", "/hessian")):
+        if file in ("", program) and not name.endswith(_OTHERS):
             yield rest, array
 
 
@@ -102,26 +111,41 @@ def _read_csv(path: str, program: str) -> Given:
             "the header needs `wrt` and `value`",
             "write `output,wrt,index,value`; `output` and `index` may be left out",
         )
+    if len(set(header)) < len(header):
+        fail(f"{path}:1", f"the header has `{max(header, key=header.count)}` twice")
     rows.fieldnames = header
     gradients: dict[str, Elements] = {}
+    values: dict[str, Elements] = {}
+    worded: set[str] = set()  # outputs that aren't all numbers
     for row in rows:
-        cells = {k: (v or "").strip() for k, v in row.items() if isinstance(k, str) and not isinstance(v, list)}
-        if cells.get("file") in (None, "", program) and cells["wrt"]:
-            name = f"{cells['output']}/{cells['wrt']}" if cells.get("output") else cells["wrt"]
-            index, value = _element(f"{path}:{rows.line_num}", cells)
-            if index in gradients.setdefault(name, {}):
-                fail(f"{path}:{rows.line_num}", f"`{name}` has this element twice")
-            gradients[name][index] = value
+        if None in row or None in row.values():
+            many = len(row) - 1 + len(row[None]) if None in row else sum(cell is not None for cell in row.values())
+            fail(f"{path}:{rows.line_num}", f"the row has {many} cells, the header {len(header)}")
+        cells = {name: cell.strip() for name, cell in row.items()}
+        output, wrt = cells.get("output", ""), cells["wrt"]
+        if cells.get("file") not in (None, "", program) or wrt.endswith(_OTHERS):
+            continue
+        name = f"{output}/{wrt}" if output and wrt else output or wrt
+        place, found = f"{path}:{rows.line_num}", _element(cells)
+        if found is None and wrt:
+            fail(place, f"`{cells.get('index', '')}`, `{cells['value']}`: not an index and a number")
+        if found is None:
+            worded.add(name)
+            continue
+        elements = (gradients if wrt else values).setdefault(name, {})
+        if found[0] in elements:
+            fail(place, f"`{name}` has this element twice")
+        elements.update([found])
     numbers = (v for elements in gradients.values() for v in elements.values() if type(v) is Written)
-    return Given(path, dict(gradients), {}, format_of(numbers))
+    return Given(path, dict(gradients), {k: v for k, v in values.items() if k not in worded}, format_of(numbers))
 
 
-def _element(place: str, cells: Mapping[str, str]) -> tuple[tuple[int, ...], Any]:
-    """The index and the number of a row; None for a gradient that there isn't."""
+def _element(cells: Mapping[str, str]) -> tuple[tuple[int, ...], Any] | None:
+    """The index and the number of a row, None for a gradient that there isn't; None where they are something else."""
     text = cells["value"]
     try:
         index = tuple(int(i) for i in cells.get("index", "").replace(";", ",").split(",") if i.strip())
         value = None if not text else complex(text) if text.endswith("j") else Written(text)
     except ValueError:
-        fail(place, f"`{cells.get('index', '')}`, `{text}`: not an index and a number")
+        return None
     return index, value
