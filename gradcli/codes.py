@@ -305,8 +305,8 @@ _OTHER = {
         "var x = 1.0\nvar y = 2.0\noutput x**2",
     ),
     "W202": Code(
-        "a source that isn't differentiable",
-        "Ints, bools and strings have no derivatives, so the gradient is `none`.",
+        "ints, bools and strings, which aren't differentiable",
+        "Gradients by an int, a bool or a string are `none`, and those of an output of ints are, too.",
         "Write a float: `2.0` instead of `2`.",
         "var x = 1.0\nn = 3\ng = grad(n * x, n)",
     ),
@@ -322,6 +322,12 @@ _OTHER = {
         "what it gives is the gradient of the sum over the batch.",
         "Ask for the `jacobian`, which has every row of the target by every row of the source.",
         "var x = [[1.0, 2.0], [3.0, 4.0]]\nj = batch_jacobian(x - mean(x, axis = 0), x)",
+    ),
+    "W205": Code(
+        "a value or a gradient that isn't finite",
+        "An output, or a derivative of one, is nan or infinite.",
+        "`gradcli eval --debug-nan` shows the first operation that made it, with its operands.",
+        "var x = 0.0\ny = log(x)",
     ),
 }
 

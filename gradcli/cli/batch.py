@@ -182,6 +182,8 @@ def _run(job: Job, request: Request, terminal: Terminal, timeout: float | None) 
     def account() -> None:
         for diagnostic in job.told:
             terminal.diagnostic(diagnostic)
+        for note in job.notes:
+            terminal.summary(f"note: {note}")
         if request.report is not None:
             output.write(report.batch_json(job.summary), request.report)
         terminal.note(report.batch_statistics(job.summary))

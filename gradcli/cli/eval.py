@@ -171,6 +171,8 @@ class _Job:
             for remark in self.remarks:
                 self.terminal.diagnostic(remark)
             for evaluation in self.evaluations:
+                for note in evaluation.notes:
+                    self.terminal.summary(f"note: {note}")
                 for line in report.statistics(evaluation):
                     self.terminal.note(line)
         return max((e.exit_code for e in self.evaluations), default=0)

@@ -153,4 +153,6 @@ class _Job:
         finally:
             for diagnostic in (d for found in self.answers for d in found.diagnostics):
                 self.terminal.diagnostic(diagnostic)
+            for note in (note for found in self.answers for note in found.notes):
+                self.terminal.summary(f"note: {note}")
         return max((found.exit_code for found in self.answers), default=0)

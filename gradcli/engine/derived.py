@@ -3,17 +3,32 @@ whose results nobody will differentiate needn't be recorded."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, TypeGuard
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeAlias, TypeGuard
 
 from ..lang import program
 from .compiler import PARTS, own_nodes
 from .requests import TAPE_REQUESTS, is_request, named_outputs
 
+Starts: TypeAlias = Callable[[Any], bool]
+
+
+def outputs_of_variables(node: program.Program) -> set[str]:
+    """The outputs that may be computed from variables; all where modules may declare some."""
+    sources = {item.slot.index for item in own_nodes(node.body) if isinstance(item, program.Import) or _declares_variable(item)}
+    slots = _computed_from(node, sources, lambda item: False)
+    return {name for name, value in named_outputs(node) if node.has_modules or _reads(value, slots, lambda item: False)}
+
 
 def _derived_slots(node: program.Program) -> set[int]:
     """The names of the top level that anything computed from a derivative may be assigned to. A variable's state isn't
     assigned: it has no history."""
+    return _computed_from(node, set(), _is_request)
+
+
+def _computed_from(node: program.Program, found: set[int], starts: Starts) -> set[int]:
+    """The names of the top level that what is computed from those in `found`, or from what `starts`, may be assigned to; and
+    those."""
     assigned: list[tuple[set[int], Any]] = []
     for item in own_nodes(node.body):
         if isinstance(item, program.Assign | program.Augment | program.For):
@@ -21,27 +36,37 @@ def _derived_slots(node: program.Program) -> set[int]:
             assigned.append((slots, item.iterable if isinstance(item, program.For) else item.value))
         elif isinstance(item, program.Declare) and item.kind == "const":
             assigned.append(({item.slot.index}, item.value))
-    derived: set[int] = set()
-    while more := {k for slots, value in assigned for k in slots if k not in derived and _asks(value, derived)}:
-        derived |= more
-    return derived
+    while more := {k for slots, value in assigned for k in slots if k not in found and _reads(value, found, starts)}:
+        found |= more
+    return found
+
+
+def _reads(value: Any, slots: set[int], starts: Starts) -> bool:
+    """Whether an expression has a part that `starts`, or reads one of these names."""
+    for item in own_nodes((value,)):
+        if isinstance(item, program.Read) and item.slot.index in slots:
+            return True
+        if isinstance(item, program.FunctionLiteral | program.ModuleLiteral):
+            defaults = [parameter.default for parameter in item.function.parameters]
+            captured = any(outer.index in slots for outer, _ in item.function.captures)
+            if captured or any(_reads(d, slots, starts) for d in defaults):
+                return True
+        if starts(item):
+            return True
+    return False
 
 
 def _asks(value: Any, derived: set[int]) -> bool:
     """Whether an expression asks for a derivative, or reads a name that has something of one."""
-    for item in own_nodes((value,)):
-        if isinstance(item, program.Read) and item.slot.index in derived:
-            return True
-        if isinstance(item, program.FunctionLiteral | program.ModuleLiteral):
-            defaults = [parameter.default for parameter in item.function.parameters]
-            if any(outer.index in derived for outer, _ in item.function.captures) or any(_asks(d, derived) for d in defaults):
-                return True
-        if isinstance(item, program.Member) and item.name == "grad":
-            return True
-        op = getattr(item, "op", None)
-        if (op is not None and is_request(op)) or (isinstance(item, program.MethodCall) and item.name in TAPE_REQUESTS):
-            return True
-    return False
+    return _reads(value, derived, _is_request)
+
+
+def _is_request(item: Any) -> bool:
+    """Whether a node asks for a derivative."""
+    if isinstance(item, program.Member):
+        return item.name == "grad"
+    op = getattr(item, "op", None)
+    return (op is not None and is_request(op)) or (isinstance(item, program.MethodCall) and item.name in TAPE_REQUESTS)
 
 
 # ---- programs that don't differentiate ---------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from ..diagnostics import CallSite, Diagnostic, Span
 from ..lang import program
 from .ancestry import Ancestry
 from .backends import is_inexact
-from .derivatives import ones_like
+from .derivatives import differentiable, ones_like
 from .keeping import KeepingTrace, carries
 from .reverse import sweep
 from .run import Run
@@ -48,7 +48,7 @@ class Reasons:
         """The warning about one unconnected gradient; `span` is where it was asked for, if in the program, and `window` the
         tape that was asked."""
         reason = self.find(target, source, source_name, window)
-        code = "W202" if reason.code in ("integer", "string") and not _is_differentiable(source) else "W201"
+        code = "W202" if reason.code in ("integer", "string") and not differentiable(source) else "W201"
         if reason.code == "replaced":
             code = "W203"
         of = f" of `{target_name}`" if target_name else ""
@@ -60,7 +60,7 @@ class Reasons:
         """The reason why `target` has no gradient with respect to `source`, both values of the run."""
         number = number_on(source)
         attached = type(source) is Variable and source.req != ""
-        kind = _of_kind(source, name, watched=attached or number in window.watch)
+        kind = of_kind(source, name, watched=attached or number in window.watch)
         if kind is not None:
             return kind
         called = f"`{name}`" if name else "the source"
@@ -142,7 +142,7 @@ def replaced(run: Run, name: str) -> Reason:
     return Reason("replaced", text, place, f"update the variable with `{name} := …`, or give the new value another name")
 
 
-def _of_kind(source: Any, name: str, watched: bool) -> Reason | None:
+def of_kind(source: Any, name: str, watched: bool) -> Reason | None:
     """The reason that lies in what the source is, if any; one that is `watched` may have a gradient whatever it is."""
     called = f"`{name}`" if name else "the source"
     value = primal(read(source))
@@ -157,10 +157,6 @@ def _of_kind(source: Any, name: str, watched: bool) -> Reason | None:
     if type(source) is Variable and source.kind == "frozen" and not watched:
         return Reason("frozen", f"{called} is frozen", where, f"declare it with `var {name} = …`")
     return None
-
-
-def _is_differentiable(source: Any) -> bool:
-    return is_inexact(primal(read(source)))
 
 
 # How a value became the state of a variable, which is where gradients stop.

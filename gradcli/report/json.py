@@ -31,6 +31,8 @@ def as_object(evaluation: Evaluation) -> dict[str, Any]:
         "expectations": [{"line": e.line, "passed": e.passed, "message": e.message} for e in evaluation.expectations],
         "diagnostics": [d.as_json() for d in evaluation.diagnostics],
     }
+    if evaluation.notes:
+        entry["notes"] = evaluation.notes
     if len(evaluation.timings) > 1:
         entry["timings"] = evaluation.timings
     return entry

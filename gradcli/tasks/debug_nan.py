@@ -22,6 +22,7 @@ from ..engine.walks import walk
 from ..lang import program
 from .chains import names_of
 from .evaluation import Evaluation, Options
+from .omissions import all_finite, listed, nonfinite
 from .rewritings import advice
 from .second_runs import keeping_run
 
@@ -39,7 +40,7 @@ def find_nonfinite(
     The program runs a second time, with a trace that keeps everything.
     """
     with ieee():
-        reached = list(_reached(evaluation))
+        reached = nonfinite(evaluation)
     if not reached:
         return []
     run = keeping_run(inputs, options)
@@ -54,27 +55,13 @@ def find_nonfinite(
         release(run, frame)
 
 
-def _reached(evaluation: Evaluation) -> Iterator[str]:
-    """What isn't finite, in words."""
-    yield from (f"`{name}`" for name, value in evaluation.outputs.items() if not _all_finite(value))
-    for sign, table in (("∂", evaluation.gradients), ("∂", evaluation.jacobians), ("∂²", evaluation.hessians)):
-        for of, row in table.items():
-            yield from (f"{sign}{of}/∂{by}{'²' if sign == '∂²' else ''}" for by, value in row.items() if not _all_finite(value))
-
-
-def _all_finite(value: Any) -> bool:
-    if isinstance(value, list | dict):
-        return all(map(_all_finite, value.values() if isinstance(value, dict) else value))
-    return is_finite(value)
-
-
 class _Search:
     def __init__(self, run: Run, answer: Answer, evaluation: Evaluation) -> None:
         self.run, self.answer, self.evaluation = run, answer, evaluation
         self.ancestry = Ancestry(run.trace)  # type: ignore[arg-type]
 
     def diagnostic(self, reached: list[str]) -> Diagnostic:
-        what = ", ".join(dict.fromkeys(reached[:4])) + (f" and {len(reached) - 4} more" if len(reached) > 4 else "")
+        what = listed(reached)
         found = min(self._found(), key=_when, default=None)
         if found is None:
             return Diagnostic(
@@ -93,11 +80,11 @@ class _Search:
             for by, source in self.answer.sources.items():
                 table = self.evaluation
                 rows = [kind.get(of, {}).get(by) for kind in (table.gradients, table.jacobians, table.hessians)]
-                if rows[0] is not None and not _all_finite(rows[0]):
+                if rows[0] is not None and not all_finite(rows[0]):
                     yield from self._on_the_way_back([(t, ones_like(self.run, t)) for t in self._traced(target)], source)
-                if rows[1] is not None and not _all_finite(rows[1]):
+                if rows[1] is not None and not all_finite(rows[1]):
                     yield from self._in_rows(target, source)
-                if rows[2] is not None and not _all_finite(rows[2]):
+                if rows[2] is not None and not all_finite(rows[2]):
                     yield from self._in_second(target, source)
 
     def _traced(self, target: Any) -> list[Any]:
@@ -109,7 +96,7 @@ class _Search:
         if found is not None:
             yield found
         for value in values:
-            plain = None if type(value) is tuple or _all_finite(value) else blame_plain(self.run, self.ancestry, value)
+            plain = None if type(value) is tuple or all_finite(value) else blame_plain(self.run, self.ancestry, value)
             if plain is not None:
                 yield plain
 

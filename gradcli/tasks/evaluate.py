@@ -10,7 +10,7 @@ from typing import Any
 
 from ..collector import collector_paused
 from ..diagnostics import Diagnostic, GradcliError, Source, did_you_mean
-from ..engine.backends import ieee, is_complex, is_inexact, shape_of
+from ..engine.backends import ieee, shape_of
 from ..engine.compressed import Sparse, zero_block
 from ..engine.derivatives import (
     differentiable,
@@ -19,7 +19,7 @@ from ..engine.derivatives import (
     verify_target,
     zeros_like,
 )
-from ..engine.derived import asks_for_nothing, differentiates_once
+from ..engine.derived import asks_for_nothing, differentiates_once, outputs_of_variables
 from ..engine.evaluator import Compiled as Compiled
 from ..engine.evaluator import compile_program, declared_names, deep_stack, execute, release
 from ..engine.jacobians import entries, hessians, jacobians
@@ -46,6 +46,7 @@ from ..lang import program
 from ..recursion import in_one_piece
 from .evaluation import Evaluation, Options
 from .forward import ForwardRuns, chosen_mode
+from .omissions import finiteness, has_floats, has_ints, notes, without_gradients
 from .second_runs import explain, with_reason
 
 
@@ -92,8 +93,12 @@ def evaluate(node: program.Program, inputs: Mapping[str, Any], options: Options,
         release(run, frame)
     _collect(evaluation, run)
     answer.fill(evaluation)
-    if run.unconnected or answer.missing:
+    if options.differentiates and not options.of and (ints := [n for n, v in answer.outputs.items() if has_ints(v)]):
+        answer.ints = [name for name in ints if name in outputs_of_variables(node)]
+    if run.unconnected or answer.missing or answer.ints:
         evaluation.diagnostics += explain(node, inputs, options, answer, bool(run.unconnected))
+    if options.differentiates:
+        evaluation.diagnostics += without_gradients(answer, evaluation.diagnostics)
     if options.unconnected == "error":
         for target, source in answer.missing:
             message = f"`{target}` has no gradient with respect to `{source}`"
@@ -102,6 +107,9 @@ def evaluate(node: program.Program, inputs: Mapping[str, Any], options: Options,
         from .debug_nan import find_nonfinite  # which needs this file for its rewritings
 
         evaluation.diagnostics += find_nonfinite(node, inputs, options, answer, evaluation)
+    else:
+        with ieee():
+            evaluation.diagnostics += finiteness(evaluation)
     if options.trace:
         evaluation.trace = dump(run.trace)
     release(run, frame)
@@ -207,8 +215,10 @@ class Answer:
     ) -> None:
         self.node, self.run, self.frame, self.variables, self.options = node, run, frame, variables, options
         self.outputs = _result_values(node, run, frame)
+        self.requested = set() if options.of else requested_outputs(node)
         self.targets = {name: self._named(name) for name in options.of} if options.of else self._automatic_targets()
         self.sources = self._sources()
+        self.ints: list[str] = []  # the outputs of ints that may be computed from variables
         self.gradients: dict[str, dict[str, Any]] = {}
         self.jacobians: dict[str, dict[str, Any]] = {}
         self.hessians: dict[str, dict[str, Any]] = {}
@@ -237,13 +247,12 @@ class Answer:
 
     def _automatic_targets(self) -> dict[str, Any]:
         """The outputs that get a gradient unasked: real floats, but for those that are derivatives themselves."""
-        requested = requested_outputs(self.node)
-        targets = {}
-        for name, value in self.outputs.items():
-            inner = [primal(read(v)) for v in leaves(value)]
-            if name not in requested and inner and all(is_inexact(v) and not is_complex(v) for v in inner):
-                targets[name] = value
-        return targets
+        return {name: value for name, value in self.outputs.items() if name not in self.requested and has_floats(value)}
+
+    def notes(self) -> list[str]:
+        """Which outputs get no gradient unasked, and how to ask."""
+        asked = not self.options.differentiates or self.options.of
+        return notes(self.requested, self.outputs) if self.sources and not asked else []
 
     def _sources(self) -> dict[str, Any]:
         """The variables, or what was asked for by name; the name of an instance stands for all its variables."""
@@ -308,6 +317,7 @@ class Answer:
         return not self.options.wrt and name in self.run.replaced
 
     def fill(self, evaluation: Evaluation) -> None:
+        evaluation.notes = self.notes()
         to_host = self.run.backend.to_host
         evaluation.outputs = {name: host(to_host, plain(value)) for name, value in self.outputs.items()}
         evaluation.gradients, evaluation.jacobians, evaluation.hessians = (

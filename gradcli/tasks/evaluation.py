@@ -65,6 +65,11 @@ class Options:
                 raise ValueError(f"{name}={getattr(self, name)!r}: it is one of {', '.join(map(repr, known))}")
 
     @property
+    def differentiates(self) -> bool:
+        """Whether any derivative of the outputs is wanted."""
+        return self.grad or self.jacobian or self.hessian or self.hessian_blocks
+
+    @property
     def settings(self) -> Settings:
         """What concerns the run itself."""
         return Settings(self.dtype, self.device, self.seed, self.max_steps, self.max_memory, self.tracks)
@@ -101,6 +106,7 @@ class Evaluation:
     printed: list[str] = field(default_factory=list)
     expectations: list[Expectation] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  # which outputs get no gradient unasked
     timings: list[float] = field(default_factory=list)  # seconds a run, value and gradient
     trace: str = ""
     mode: str = "reverse"  # how gradients were computed

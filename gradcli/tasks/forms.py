@@ -19,6 +19,7 @@ class Symbolic:
     derivatives  by output and then by what: `("x",)` the gradient by x, `("x", "z")` the derivative by x and z
     summed       outputs that aren't scalars: their derivatives are those of the sum of their elements
     code         all of them as functions, where `to` is a programming language
+    notes        which outputs are not differentiated unasked
     """
 
     file: str
@@ -28,6 +29,7 @@ class Symbolic:
     summed: set[str] = field(default_factory=set)
     code: str = ""
     diagnostics: list[Diagnostic] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     @property
     def exit_code(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ from ..collector import collector_paused
 from ..diagnostics import Diagnostic, GradcliError
 from ..engine import reasons
 from ..engine.backends import ieee
+from ..engine.derivatives import differentiable
 from ..engine.evaluator import compile_program, deep_stack, execute
 from ..engine.run import Run
 from ..engine.values import Variable
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from .evaluate import Answer
 
 EXPLAIN_STEPS = 100_000  # statements that a second run may take which nobody asked for: some two seconds
+FLOATS = "keep floats: `floor`, `round` and `trunc` do"
 UNSAID = "the program is too long to look for the reason unasked; `gradcli why` does, however long it takes"
 
 
@@ -51,7 +53,8 @@ def with_reason(node: program.Program, inputs: Mapping[str, Any], options: Optio
 def explain(
     node: program.Program, inputs: Mapping[str, Any], options: Options, answer: Answer, in_program: bool
 ) -> list[Diagnostic]:
-    """The reasons of missing gradients, from a second run that keeps everything."""
+    """The reasons of missing gradients, and of outputs that have none because they are ints, from a second run that keeps
+    everything."""
     if answer.run.passed > EXPLAIN_STEPS:
         return _unsaid(answer)  # as it would turn out
     run = _short_run(inputs, options)
@@ -66,7 +69,9 @@ def explain(
 
 def _unsaid(answer: Answer) -> list[Diagnostic]:
     pairs = [f"no gradient of `{of}` with respect to `{by}`" for of, by in answer.missing]
-    return [Diagnostic("W201", message, help=UNSAID, reason="unknown") for message in pairs]
+    found = [Diagnostic("W201", message, help=UNSAID, reason="unknown") for message in pairs]
+    ints = [f"no gradient of `{of}`: it is an int, and only floats are differentiable" for of in answer.ints]
+    return found + [Diagnostic("W202", message, help=FLOATS, reason="integer") for message in ints]
 
 
 def _reasons(node: program.Program, run: Run, answer: Answer, again: Answer, in_program: bool) -> list[Diagnostic]:
@@ -84,4 +89,16 @@ def _reasons(node: program.Program, run: Run, answer: Answer, again: Answer, in_
             found.append(Diagnostic("W203", message, reason.span, "", reason.help, reason.code))
         else:
             found.append(why.explain(target, of, source, by, None, run.trace.main))
+    for of in answer.ints:
+        found += _of_ints(why, of, again)
     return list(dict.fromkeys(found))
+
+
+def _of_ints(why: reasons.Reasons, of: str, again: Answer) -> Iterator[Diagnostic]:
+    """A warning about an output of ints, if there is a variable that it is computed from."""
+    for by, source in again.sources.items():
+        reason = why.find(again.outputs[of], source, by, why.run.trace.main) if differentiable(source) else None
+        if reason is not None and reason.code == "integer":
+            message = f"no gradient of `{of}`: {reason.text}"
+            yield Diagnostic("W202", message, reason.span, "", reason.help, reason.code, reason.calls)
+            return

@@ -28,6 +28,7 @@ from ..lang import program
 from .evaluate import Answer, verify_inputs
 from .evaluation import Options
 from .forms import Symbolic
+from .omissions import without_floats
 from .probes import probes
 
 MAX_WORK = 20_000  # nodes to differentiate, for each symbol
@@ -46,6 +47,7 @@ class ClosedForms:
     summed       outputs that aren't scalars: their derivatives are those of the sum
     idle         by output the variables that don't occur in its form, unless they were asked for by name
     diagnostics  why an output has no form, what holds only along the path taken, what isn't simplified
+    notes        which outputs are not differentiated unasked
     """
 
     file: str
@@ -56,6 +58,7 @@ class ClosedForms:
     summed: set[str] = field(default_factory=set)
     idle: dict[str, set[str]] = field(default_factory=dict)
     diagnostics: list[Diagnostic] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     @property
     def exit_code(self) -> int:
@@ -110,6 +113,9 @@ class _Reading:
                 self.differentiate(found, of, forms, [x for x, source in asked.sources.items() if differentiable(source)])
         for of, form in found.values.items():
             found.values[of] = calculus.each(_settled, form)
+        if self.order:
+            found.diagnostics += [warning for _, warning in without_floats(asked.sources)]
+            found.notes = asked.notes()
         return found
 
     def walk(self, script: Sequence[bool]) -> Path:
@@ -232,7 +238,7 @@ def written(found: ClosedForms, to: str) -> Symbolic:
         for of, row in found.derivatives.items()
     }
     found = replace(found, derivatives=rows)
-    answer = Symbolic(found.file, to, summed=found.summed, diagnostics=found.diagnostics)
+    answer = Symbolic(found.file, to, summed=found.summed, diagnostics=found.diagnostics, notes=found.notes)
     with deep_stack():
         write = {"pretty": printing.pretty, "latex": printing.latex}.get(to, printing.text)
         answer.values = {of: write(form) for of, form in found.values.items()}

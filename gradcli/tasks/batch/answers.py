@@ -23,8 +23,13 @@ Named = dict[str, Any]  # a value of each column: lanes, an array or a number th
 
 def ask(node: program.Program, options: Options, run: Run, frame: list[Any]) -> Named:
     """The values of every column, for the rows that ran. Parts the rows where some of them have none."""
+    return named(Answer(node, run, frame, named_variables(run, node, frame), options))
+
+
+def named(answer: Answer) -> Named:
+    """The values of every column of an answer."""
+    run = answer.run
     with collector_paused(), ieee(), deep_stack():  # a rule of the program is a call like any other
-        answer = Answer(node, run, frame, named_variables(run, node, frame), options)
         answer.compute(None)
         found: Named = {}
         for name, value in answer.outputs.items():

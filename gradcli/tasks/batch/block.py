@@ -78,6 +78,7 @@ class Computer:
         self.shared: Mapping[str, Any] | None = None
         self.is_native = False  # whether native code computes nearly all of it, as the probe showed
         self.gives_columns = gives_columns(node, plan.options)
+        self.first: FirstRuns | None = None  # what the probe showed
 
     def work(self, task: Range | BadPart, empty: Empty = np.empty) -> Outcome:
         """Reads and computes a block."""
@@ -126,7 +127,7 @@ class Computer:
         what a plan has to know. No columns where no row succeeds. `job` is how many rows there are in all, if that is known:
         the code that these need is made here, so that forks find it. Raises GradcliError (E003, E005) for values that all rows
         share, and none has a use for."""
-        first = FirstRuns(self.node, self.plan.options, self.plan.shared)
+        first = self.first = FirstRuns(self.node, self.plan.options, self.plan.shared)
         answers: list[tuple[int, Named]] = []
         records, width = 0, 1
         for rows, inputs in self._parts(block, {}):

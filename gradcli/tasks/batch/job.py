@@ -76,7 +76,8 @@ class Job:
         self._computer: Computer | None = None
         self.summary = self._summary()
         self._shares: deque[float | None] = deque()  # of blocks under way: how much of the data ends with them
-        self.told: list[Diagnostic] = []  # of the first rows without an answer, where no file takes them
+        self.told: list[Diagnostic] = []  # of the first rows without an answer, where no file takes them, and of gradients
+        self.notes: list[str] = []  # which outputs get no gradient unasked
 
     def run(self, progress: Progress) -> Summary:
         """Does the job. Raises GradcliError for what stops it; finished blocks are kept for `resume`. BrokenPipeError where
@@ -104,7 +105,7 @@ class Job:
         finally:
             self.summary.seconds = time.monotonic() - began
             if output is not None:
-                self.told = output.told
+                self.told += output.told
                 output.close()
         return self.summary
 
@@ -191,6 +192,8 @@ class Job:
                 continue
             fields, tile = computer.probe(block, self.sizes, self.source.rows)
             self._learn(fields, tile)
+            if computer.first is not None:
+                self.told, self.notes = list(computer.first.warnings.values()), list(computer.first.notes)
             if fields or not computer.gives_columns:
                 break
         return chain(seen, ranges)

@@ -1,39 +1,51 @@
-"""Values that all rows share: what the first runs tell of them. That they are of no use is wrong with the job, not with rows."""
+"""What the first runs tell of a job: that values which all rows share are of no use, and which gradients there aren't."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ...diagnostics import GradcliError, Span
+from ...diagnostics import Diagnostic, GradcliError, Span
 from ...engine.declarations import declarations
 from ...engine.modules import named_variables
 from ...engine.row_runs import Answered, Failed
 from ...engine.run import Run
 from ...lang import program
-from ..evaluate import verify_used
+from ..evaluate import Answer, verify_used
 from ..evaluation import Options
-from .answers import Named, ask
+from ..omissions import without_floats
+from .answers import Named, named
 
 
 class FirstRuns:
-    """Asks the first runs of a job for their answers, and keeps an eye on what they make of the `shared` values."""
+    """Asks the first runs of a job for their answers, and keeps an eye on what they make of the `shared` values.
+
+    warnings  about variables without a gradient, by name
+    notes     about outputs without one
+    """
 
     def __init__(self, node: program.Program, options: Options, shared: Mapping[str, Any]) -> None:
         self.node, self.options = node, options
         self._places = set(_places(node, shared))
         self._used = options.ignore_extra
         self._unused: GradcliError | None = None
+        self.warnings: dict[str, Diagnostic] = {}
+        self.notes: dict[str, None] = {}
 
     def ask(self, run: Run, frame: list[Any]) -> Named:
         """The values of every column."""
+        variables = named_variables(run, self.node, frame)
         if not self._used:
             try:
-                verify_used(self.node, run, named_variables(run, self.node, frame))
+                verify_used(self.node, run, variables)
                 self._used = True
             except GradcliError as error:
                 self._unused = error
-        return ask(self.node, self.options, run, frame)
+        answer = Answer(self.node, run, frame, variables, self.options)
+        if self.options.grad:
+            self.warnings.update(without_floats(answer.sources))
+            self.notes.update(dict.fromkeys(answer.notes()))
+        return named(answer)
 
     def verify(self, found: Iterable[Answered | Failed]) -> None:
         """Raises GradcliError where no run had a use for a shared value (E003), or where each of these rows fails for one

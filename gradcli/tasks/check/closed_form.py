@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from ...diagnostics import Diagnostic, GradcliError
-from ...engine.backends import is_complex, shape_of
+from ...engine.backends import is_complex, is_inexact, shape_of
 from ...engine.boxes import primal
 from ...engine.evaluator import execute
 from ...engine.history import ValueTrace
@@ -105,8 +105,9 @@ def _differentiated(case: Case, variable: str) -> Any:
         from ...engine.symbolic.calculus import depth, gradient
         from ...engine.symbolic.exact import binary
 
-        parts = [forms.of(part) for part in leaves(answer.targets[case.output])]
-        weighed = [part * _exactly(weight, binary) for part, weight in zip(parts, case.weights, strict=True)]
+        parts = zip(leaves(answer.targets[case.output]), case.weights, strict=True)
+        floats = [(part, weight) for part, weight in parts if is_inexact(primal(read(part)))]
+        weighed = [forms.of(part) * _exactly(weight, binary) for part, weight in floats]
         work = sum(map(forms.size, _scalars(weighed))) * (source.size if shape_of(source) else 1)
         if work > MUCH_WORK:
             return f"the closed form is too large to differentiate by {_elements(source)}"
