@@ -34,6 +34,10 @@ def command(
     out_format: Annotated[
         Format | None, typer.Option("--out-format", metavar="FORMAT", help="Of OUT, where its name doesn't tell.")
     ] = None,
+    compression: Annotated[
+        Literal["none", "snappy", "zstd"] | None,
+        typer.Option("--compression", metavar="none|snappy|zstd", help="Of a Parquet file (default: zstd)."),
+    ] = None,
     keep: Annotated[list[str] | None, typer.Option("--keep", metavar="COLUMN,...", help="Columns that OUT has, too.")] = None,
     map_: Annotated[
         list[str] | None, typer.Option("--map", metavar="COLUMN=NAME", help="The column sets a declaration of another name.")
@@ -133,6 +137,7 @@ def command(
         options=wanted,
         rows_format=rows_format,
         out_format=out_format,
+        compression=compression or "",
         shared=options.values(set_, inputs),
         renamed=parse_renamings(options.names(map_)),
         keep=options.names(keep),

@@ -97,9 +97,9 @@ def verify_distinct(names: Iterable[str]) -> None:
         found.add(name)
 
 
-def unreadable(start: int, size: int, numeric: Sequence[str], keep: Sequence[str], error: Exception) -> Block:
-    """The block of rows that are lost, as `error` says."""
-    reason = f"cannot read it: {error}"
+def unreadable(start: int, size: int, numeric: Sequence[str], keep: Sequence[str], error: Exception, what: str = "it") -> Block:
+    """The block of rows that are lost, as `error` says; `what` they are of the part."""
+    reason = f"cannot read {what}: {error}"
     return Block(
         start,
         size,

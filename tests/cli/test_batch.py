@@ -190,8 +190,21 @@ def test_a_part_that_is_damaged_within(gradcli: Run, tmp_path: Path) -> None:
         ("parts/1.parquet", [2400, 2499]),
         ("parts/2.parquet", None),
     ]
+    assert all(entry["message"].startswith("cannot read row group 0: ") for entry in found[:2])
     assert (report["rows"], report["failed"], report["unreadable"]) == (4000, 500, 2)
     assert pq.read_metadata(tmp_path / "o.parquet").num_rows == 3500
+
+
+def test_a_parquet_file_goes_on_with_its_compression_only(gradcli: Run, tmp_path: Path) -> None:
+    csv(tmp_path / "d.csv", *["1,1"] * 50, "-1,1", *["1,1"] * 50)
+    begun = "batch -e sqrt(x)*y --rows d.csv -o o.parquet --block-rows 20 --nan error --on-error fail --compression"
+    assert gradcli(f"{begun} snappy").code == 3
+    done = gradcli(f"{begun} zstd --resume")
+    assert done.code == 2
+    assert "error[E609]" in done.err
+    for format, name in (("none", "UNCOMPRESSED"), ("snappy", "SNAPPY"), ("zstd", "ZSTD")):
+        gradcli(f"batch -e sqrt(x)*y --rows d.csv -o o.parquet --compression {format}")
+        assert pq.read_metadata(tmp_path / "o.parquet").row_group(0).column(0).compression == name
 
 
 def test_data_that_can_not_be_read_at_all(gradcli: Run, tmp_path: Path) -> None:
@@ -266,6 +279,7 @@ def test_a_reduction_whose_ints_overflow(gradcli: Run, tmp_path: Path, options: 
         ("--rows d.csv -o o.csv --report ./o.csv", "E001: the report `./o.csv` would replace the output", "somewhere else"),
         ("--rows d.csv -o p.tg --out-format csv", "E001: the output `p.tg` would replace the program", "somewhere else"),
         ("--rows d.csv -o - --out-format csv --report -", "E001: -o - with --report -", "both are standard output"),
+        ("--rows d.csv -o o.csv --compression zstd", "E001: --compression is for Parquet, and the output is csv", ".parquet"),
         ("--rows d.csv -o - --out-format parquet", "E001: rows can't be written to standard output as `parquet`", "csv"),
     ],
 )

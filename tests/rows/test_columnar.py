@@ -21,8 +21,8 @@ import pytest
 from gradcli.diagnostics import GradcliError
 from gradcli.rows.blocks import BadPart
 from gradcli.rows.sources import open_source
-from gradcli.rows.writing.pages import GROUPS, split
-from gradcli.rows.writing.thrift import I64, packed
+from gradcli.rows.thrift import I64, packed
+from gradcli.rows.writing.parquet import CHUNKS, GROUPS, METADATA, split
 
 from .data import read
 
@@ -208,7 +208,8 @@ def test_a_part_that_changes_while_it_is_read(tmp_path: Path, write: Write) -> N
     first, *_ = open_source(str(path)).ranges(100)
     assert not isinstance(first, BadPart)
     write(tmp_path, TABLE.slice(10))
-    assert first.read(["y"], ["id"]).unreadable == "cannot read it: it has changed while it was read"
+    what = "row group 0: the file" if write is write_parquet else "it: it"
+    assert first.read(["y"], ["id"]).unreadable == f"cannot read {what} has changed while it was read"
 
 
 def test_a_row_group_with_fewer_rows_than_the_footer_says(tmp_path: Path) -> None:
@@ -217,11 +218,12 @@ def test_a_row_group_with_fewer_rows_than_the_footer_says(tmp_path: Path) -> Non
     footer, _ = split(data)
     group = footer[GROUPS][1][1][0]
     group[3] = footer[3] = (I64, 40)
+    group[CHUNKS][1][1][0][METADATA][1][5] = (I64, 40)
     out = packed(footer)
     path.write_bytes(data[: -len(out) - 8] + out + data[-8:])
     blocks = read(path, ["x"], rows=10).blocks
     assert [block.unreadable for block in blocks[:3]] == [""] * 3
-    assert blocks[3].unreadable == "cannot read it: a row group has fewer rows than the footer says"
+    assert blocks[3].unreadable == "cannot read row group 0: there are fewer rows than the footer says"
 
 
 def test_damaged_pages_cost_only_their_range(tmp_path: Path) -> None:

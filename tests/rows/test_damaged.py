@@ -7,6 +7,7 @@ import random
 import struct
 import zipfile
 from contextlib import suppress
+from decimal import Decimal
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,59 @@ def test_wrong_bytes(tmp_path: Path, name: str) -> None:
                 if not isinstance(where, BadPart):
                     block = where.read(["x"], ["k"])
                     assert set(block.rejected) <= set(range(block.size))
+
+
+SOUND = pa.table(
+    {
+        "x": np.random.default_rng(1).standard_normal(18),
+        "y": pa.array([None if k % 5 == 2 else k % 3 for k in range(18)]),
+        "d": pa.array([Decimal(k) / 4 for k in range(18)], pa.decimal128(12, 2)),
+        "k": [f"k{k % 4}" for k in range(18)],
+    }
+)
+WAYS: dict[str, dict[str, Any]] = {
+    "plain": {"compression": "none", "use_dictionary": False},
+    "dictionaries": {"compression": "zstd"},
+    "version 2": {"compression": "snappy", "data_page_version": "2.0"},
+    "without a schema of Arrow's": {"compression": "none", "store_schema": False},
+}
+
+
+def rows_of(path: Path) -> dict[int, Any]:
+    """The values of the rows that can be read, by their numbers; {} where the file says that it can't be."""
+    found = {}
+    with suppress(GradcliError):
+        for where in islice(open_source(str(path)).ranges(9, numeric=["x", "y", "d"], keep=["k"]), 50):
+            if isinstance(where, BadPart):
+                continue
+            block = where.read(["x", "y", "d"], ["k"])
+            assert not block.unreadable or "cannot read row group" in block.unreadable
+            for row in range(block.size) if not block.unreadable else ():
+                if row not in block.rejected:
+                    gone = [name for name, mask in block.missing.items() if mask[row]]
+                    numbers = {name: values[row] for name, values in block.columns.items() if name not in gone}
+                    key = block.kept["k"][row].as_py()
+                    found[block.start + row] = (numbers, key.decode() if isinstance(key, bytes) else key)
+    return found
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_flipped_bits_of_parquet(tmp_path: Path, way: str) -> None:
+    """One wrong bit, anywhere in a file that has checksums: a row is as it was, or it is told that it can't be read. (A key
+    may be bytes instead of text: that something is text a footer says only once.)"""
+    path = tmp_path / "a.parquet"
+    pq.write_table(SOUND, path, row_group_size=9, write_page_checksum=True, **WAYS[way])
+    data, sound, chance = path.read_bytes(), rows_of(path), random.Random(way)
+    assert len(sound) == 18
+    lost = 0
+    for bit in chance.sample(range(8 * len(data)), 400):
+        damaged = bytearray(data)
+        damaged[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(damaged)
+        found = rows_of(path)
+        assert found.items() <= sound.items(), f"bit {bit}"
+        lost += len(found) < 18
+    assert lost > 100
 
 
 def test_an_encrypted_array(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import struct
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -22,8 +21,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from gradcli.diagnostics import GradcliError
+from gradcli.rows.thrift import read_struct, write_struct
 from gradcli.rows.writing import STREAMED, WRITERS, Column, open_stdout
-from gradcli.rows.writing.thrift import read_struct, write_struct
 
 from .data import read
 
@@ -150,37 +149,6 @@ def test_tables(tmp_path: Path, format: str) -> None:
     assert table["t"].to_pylist()[:5] == ["a", 'b"c,', "x\ny", None, ""]
     f = np.concatenate([example(5)[2].values, example(40, 1)[2].values])
     assert table["f"].to_numpy().tobytes() == f.tobytes()
-
-
-def test_parquet_reads_in_every_way(tmp_path: Path) -> None:
-    path = tmp_path / "a.parquet"
-    blocks = [example(n, n) for n in (1000, 1, 70_000)]
-    written(path, blocks, cuts=[0, 1], garbage=b"PAR1")
-    table = pq.read_table(path)
-    assert table.num_rows == 71_001
-    nothing_is_nan = table.drop(["f", "z.re"])
-    assert pq.read_table(path, memory_map=True).drop(["f", "z.re"]).equals(nothing_is_nan)
-    assert pq.ParquetFile(path, pre_buffer=False, buffer_size=4096).read().drop(["f", "z.re"]).equals(nothing_is_nan)
-    assert pq.read_metadata(path).num_row_groups == 3
-    assert pq.ParquetFile(path).read_row_group(1).num_rows == 1
-
-
-def test_polars_reads_parquet(tmp_path: Path) -> None:
-    polars = pytest.importorskip("polars")
-    path = tmp_path / "a.parquet"
-    written(path, [example(n, n) for n in (1000, 1, 70_000)], cuts=[0, 1], garbage=b"PAR1")
-    assert polars.read_parquet(path)["i"].to_list() == pq.read_table(path)["i"].to_pylist()
-
-
-def test_duckdb_reads_parquet(tmp_path: Path) -> None:
-    duckdb = pytest.importorskip("duckdb")
-    path = tmp_path / "a.parquet"
-    written(path, [example(n, n) for n in (1000, 1, 70_000)], cuts=[0, 1], garbage=b"PAR1")
-    table = pq.read_table(path)
-    query = f"select count(*), count(t), sum(\"m.1.2\") from '{path}'"
-    count, texts, total = duckdb.sql(query).fetchall()[0]
-    assert (count, texts) == (71_001, 71_001 - table["t"].null_count)
-    assert math.isclose(total, np.sum(table["m.1.2"].to_numpy()), rel_tol=1e-6)
 
 
 def test_npy(tmp_path: Path) -> None:
@@ -429,13 +397,3 @@ def test_standard_output(tmp_path: Path, format: str) -> None:
 def test_formats_that_have_an_end() -> None:
     with pytest.raises(GradcliError, match="rows can't be written to standard output as `parquet`"):
         open_stdout("parquet")
-
-
-def test_a_block_of_parquet_has_a_footer_of_its_own(tmp_path: Path) -> None:
-    path = tmp_path / "a.parquet"
-    writer = WRITERS["parquet"](str(path), None)
-    writer.append(example(5))
-    writer.close()
-    data = path.read_bytes()
-    (length,) = struct.unpack("<I", data[-8:-4])
-    assert read_struct(data[-8 - length : -8])[0][3] == (6, 5)

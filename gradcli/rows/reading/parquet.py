@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 
 from ..blocks import Block, PartError, Range, unreadable, verify_distinct
 from ..flat import layouts
+from .footers import verify
 from .streams import said
 from .tables import block_of, kinds
 
@@ -51,9 +52,17 @@ class ParquetRange:
                 table = _file(self.key, 0).read_row_groups(list(self.groups), list(columns), use_threads=False)
             else:
                 table = _cursor(self.key, self.groups[0], columns, self.step).take(self.offset, self.size)
+            if table.num_rows != self.size:
+                raise _fewer()
             return block_of(self.start, table, numeric, keep)
         except (OSError, PartError, pa.ArrowException) as error:
-            return unreadable(self.start, self.size, numeric, keep, error)
+            return unreadable(self.start, self.size, numeric, keep, error, self._what)
+
+    @property
+    def _what(self) -> str:
+        """What of the file these rows are, in words."""
+        first, last = self.groups[0], self.groups[-1]
+        return f"row group {first}" if first == last else f"row groups {first} to {last}"
 
 
 class ParquetPart:
@@ -67,6 +76,8 @@ class ParquetPart:
             self._key = (path, found.st_size, found.st_mtime_ns)
             try:
                 metadata = _metadata(self._key)
+                with open(path, "rb") as file:
+                    verify(file)
                 schema = metadata.schema.to_arrow_schema()
                 self.columns: tuple[str, ...] = tuple(schema.names)
             except (pa.ArrowException, UnicodeDecodeError) as error:
@@ -104,8 +115,8 @@ def _file(key: Key, buffer: int = _BUFFER) -> Any:
     """The file, which must be what it was when its ranges were made. Without a buffer a column chunk is read at once."""
     found = os.stat(key[0])
     if (found.st_size, found.st_mtime_ns) != key[1:]:
-        raise PartError("it has changed while it was read")
-    return pq.ParquetFile(key[0], metadata=_metadata(key), buffer_size=buffer, pre_buffer=False)
+        raise PartError("the file has changed while it was read")
+    return pq.ParquetFile(key[0], metadata=_metadata(key), buffer_size=buffer, pre_buffer=False, page_checksum_verification=True)
 
 
 class _Cursor:
@@ -134,7 +145,7 @@ class _Cursor:
                         del self._waiting[min(self._waiting)]
                 return self._waiting.pop(offset)
             except StopIteration:
-                raise PartError("a row group has fewer rows than the footer says") from None
+                raise _fewer() from None
             except (OSError, pa.ArrowException):
                 self._stretches, self._next = self._make(), 0  # what has failed once can't be asked again
                 raise
@@ -157,6 +168,10 @@ def _stretches(file: Any, group: int, columns: tuple[str, ...], step: int) -> It
             held, count = rest.to_batches(), rest.num_rows
     if count:
         yield pa.Table.from_batches(held)
+
+
+def _fewer() -> PartError:
+    return PartError("there are fewer rows than the footer says")
 
 
 _cursors: dict[tuple[Any, ...], _Cursor] = {}

@@ -33,10 +33,10 @@ def _jsonl(path: str, resume_at: Any | None = None) -> Writer:
     return JsonWriter(path, resume_at)
 
 
-def _parquet(path: str, resume_at: Any | None = None) -> Writer:
+def _parquet(path: str, resume_at: Any | None = None, compression: str = "zstd") -> Writer:
     with arrow_for("Parquet"):
         from .parquet import ParquetWriter
-    return ParquetWriter(path, resume_at)
+    return ParquetWriter(path, resume_at, compression)
 
 
 def _arrow(path: str, resume_at: Any | None = None) -> Writer:
@@ -57,7 +57,7 @@ def _npz(path: str, resume_at: Any | None = None) -> Writer:
     return NpzWriter(path, resume_at)
 
 
-WRITERS: dict[str, Callable[[str, Any | None], Writer]] = {
+WRITERS: dict[str, Callable[..., Writer]] = {
     "csv": _csv,
     "tsv": _tsv,
     "jsonl": _jsonl,
@@ -66,6 +66,7 @@ WRITERS: dict[str, Callable[[str, Any | None], Writer]] = {
     "npy": _npy,
     "npz": _npz,
 }
+COMPRESSED = ("parquet",)  # whose writers take a `compression`, too
 STREAMED = ("csv", "tsv", "jsonl", "arrow")
 
 

@@ -1,33 +1,42 @@
-"""Parquet that can be gone on with: each block ends with a footer of its own, and one at the end knows them all.
+"""Parquet that can be gone on with: each block is one row group and a footer that knows it; one at the end knows them all.
 
-A footer says where each column chunk begins, and nothing forbids gaps between these. So a block is its column chunks and
-then a footer that knows this block only, by which a writer that goes on finds what is there. `finish` writes what all of
-them say as one. Nothing is encoded twice.
+A footer says where each column chunk begins, and nothing forbids gaps between these. So a block is the file that pyarrow
+makes of it, without the magic at its beginning, and its footer says where things are in the whole file: a writer that goes on
+finds by it what is there. `finish` writes what all of the footers say as one. Nothing is encoded twice.
 """
 
 from __future__ import annotations
 
+import io
 import struct
 from collections.abc import Sequence
 from typing import Any, BinaryIO
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
-from .columns import Column, Flat, flattened, same
+from ..thrift import I64, LIST, STRUCT, Struct, packed, read_struct
+from .columns import Column, same
 from .files import PartialFile
-from .pages import CHUNKS, GROUPS, MAGIC, TAIL, footer_of, kind_of, write_others, write_plain
-from .tables import array_of
-from .thrift import I64, LIST, STRUCT, Struct, packed, read_struct
+from .tables import batch_of
 
+MAGIC = b"PAR1"
+TAIL = 8  # the length of a footer, and the magic
+# Fields of parquet.thrift: FileMetaData, RowGroup, ColumnChunk, ColumnMetaData
+GROUPS = 4
+CHUNKS, _COMPRESSED, _ORDINAL = 1, 6, 7
+METADATA = 3
 _ROWS = 3  # of FileMetaData and of RowGroup
-_BYTES, _COMPRESSED = 2, 6  # of RowGroup
+_BEGIN, _BEGINS = {5}, {9, 10, 11}  # of a row group; of a chunk's data, index and dictionary pages
+_BYTES_A_ROW = 1  # of a dictionary at most: an eighth of what 64-bit numbers take; where more differ, it would only cost
 
 
 class ParquetWriter:
     """A Parquet file; its position is a number of bytes."""
 
-    def __init__(self, path: str, resume_at: int | None = None) -> None:
+    def __init__(self, path: str, resume_at: int | None = None, compression: str = "zstd") -> None:
         self._file = PartialFile(path, resume_at)
+        self._compression = compression
         self._schema: Any = None
         self._footer: Struct = {}  # without row groups
         self._resumed_at = resume_at or 0
@@ -35,16 +44,14 @@ class ParquetWriter:
         self._rows = 0
 
     def append(self, columns: Sequence[Column]) -> int:
-        flats = flattened(columns)
-        others = {flat.name: array_of(flat.values, flat.mask) for flat in flats if kind_of(flat) is None}
-        self._fit(pa.schema([(flat.name, others[flat.name].type if flat.name in others else kind_of(flat)) for flat in flats]))
-        rows = len(flats[0].values) if flats else 0
-        if not self._file.position:
-            self._file.write(MAGIC)
-        groups = [packed(self._group(flats, others, rows))] if rows else []
-        self._write_footer({**self._footer, **_with(groups, rows)})
+        batch = batch_of(columns)
+        self._fit(batch.schema)
+        self._footer, data = split(_encoded(batch, self._compression))
+        groups = [packed(_moved(group, self._file.position)) for group in self._footer[GROUPS][1][1]]
+        self._file.write(data if self._file.position else MAGIC + data)
+        self._write_footer({**self._footer, **_with(groups, batch.num_rows)})
         self._groups += groups
-        self._rows += rows
+        self._rows += batch.num_rows
         return self._file.position
 
     def finish(self) -> None:
@@ -59,28 +66,42 @@ class ParquetWriter:
     def _fit(self, schema: Any) -> None:
         """Takes the columns of the first block, and holds the others to them."""
         if self._schema is None:
-            self._schema, self._footer = schema, footer_of(schema)
+            self._schema = schema
         elif self._schema != schema:
             same("Parquet", *({field.name: str(field.type) for field in each} for each in (self._schema, schema)))
-
-    def _group(self, flats: Sequence[Flat], others: dict[str, Any], rows: int) -> Struct:
-        """Writes the columns of a block. Returns the row group that they are."""
-        begin = self._file.position
-        chunks = write_others(list(others), list(others.values()), self._file) if others else {}
-        for flat in flats:
-            if flat.name not in others:
-                chunks[flat.name] = [write_plain(flat.name, flat.values, flat.mask, self._file)]
-        size = self._file.position - begin
-        return {
-            CHUNKS: (LIST, (STRUCT, [chunk for flat in flats for chunk in chunks[flat.name]])),
-            _BYTES: (I64, size),
-            _ROWS: (I64, rows),
-            _COMPRESSED: (I64, size),
-        }
 
     def _write_footer(self, footer: Struct) -> None:
         out = packed(footer)
         self._file.write(out + struct.pack("<I", len(out)) + MAGIC)
+
+
+def split(file: bytes) -> tuple[Struct, memoryview]:
+    """The footer of a Parquet file, and what stands before it without the magic."""
+    (length,) = struct.unpack("<I", file[-TAIL:-4])
+    begin = len(file) - TAIL - length
+    return read_struct(file, begin)[0], memoryview(file)[len(MAGIC) : begin]
+
+
+def _encoded(batch: Any, compression: str) -> bytes:
+    """A block as a Parquet file of one row group; of none where there are no rows."""
+    file = io.BytesIO()
+    limit = max(batch.num_rows * _BYTES_A_ROW, 1)
+    chosen = {"compression": compression, "write_page_checksum": True, "dictionary_pagesize_limit": limit}
+    with pq.ParquetWriter(file, batch.schema, **chosen) as writer:
+        if batch.num_rows:
+            writer.write_table(pa.Table.from_batches([batch]), row_group_size=batch.num_rows)
+    return file.getvalue()
+
+
+def _moved(group: Struct, position: int) -> Struct:
+    """The row group of a file of its own, as one whose data begins at `position`."""
+    by = (position or len(MAGIC)) - len(MAGIC)
+    group.pop(_ORDINAL, None)  # it has one among all groups, which needn't be said
+    chunks = [chunk[METADATA][1] for chunk in group[CHUNKS][1][1]]
+    for fields, begins in [(group, _BEGIN), *((chunk, _BEGINS) for chunk in chunks)]:
+        for field in fields.keys() & begins:
+            fields[field] = (I64, fields[field][1] + by)
+    return group
 
 
 def _with(groups: list[bytes], rows: int) -> Struct:

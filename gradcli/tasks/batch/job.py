@@ -116,6 +116,7 @@ class Job:
         request, plan = self.request, self.plan
         options = {**asdict(plan.options), "max_memory": None, "out_format": self.format, "block_rows": self.block_rows}
         chosen = {"renamed": request.renamed, "keep": plan.keep, "nan": plan.nan, "reduce": plan.reduce, "shared": plan.shared}
+        chosen["compression"] = request.compression
         facts: dict[str, Mapping[str, Any]] = {
             "gradcli": {"version": __version__},
             "the program": {"text": plan.source.text, "imports": plan.imports},

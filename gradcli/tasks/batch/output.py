@@ -43,7 +43,7 @@ class Output:
         self.finished: list[Finished] = []
         self.known: dict[str, Any] = {}
         self.delivered = False
-        self._reduce = request.reduce
+        self._reduce, self._compression = request.reduce, request.compression
         self._totals: list[tuple[int, dict[str, Any]]] = []  # of each block: rows that succeeded, and their sums
         self._unreadable: set[str] = set()  # parts
         self._position: Any = None  # where the output ends so far
@@ -70,7 +70,8 @@ class Output:
         summary.resumed, summary.resumed_blocks = summary.rows, summary.blocks
         if not journal.delivered:
             self._position = self.finished[-1].position if self.finished else None
-            self._writer = WRITERS[format](str(journal.rows), self._position)
+            chosen = {"compression": self._compression} if self._compression else {}
+            self._writer = WRITERS[format](str(journal.rows), self._position, **chosen)
 
     def _count(self, rows: int, failed: int, unreadable: str) -> None:
         if unreadable:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ...diagnostics import Diagnostic, GradcliError
 from ...rows.sources import ENDINGS, PACKED, STDIN, format_of
+from ...rows.writing import COMPRESSED
 from ..evaluation import Options
 
 STDOUT = "-"
@@ -21,6 +22,7 @@ class Request:
 
     out       the output's path, or "-" for standard output; `out_format` is for that
     threads   how many blocks are computed at once, here; or by so many local `workers`, or the cluster of a `scheduler`
+    compression  of the pages of a Parquet file: "none", "snappy", "zstd", or "" for the writer's own choice
     block_rows  rows that are read, computed and written together; None for both: what suits the device
     report    where whoever asks writes the numbers of the summary
     """
@@ -30,6 +32,7 @@ class Request:
     options: Options
     rows_format: str | None = None
     out_format: str | None = None
+    compression: str = ""
     shared: Mapping[str, Any] = field(default_factory=dict)
     renamed: Mapping[str, str] = field(default_factory=dict)
     keep: tuple[str, ...] = ()
@@ -45,7 +48,16 @@ class Request:
 
 
 def output_format(request: Request) -> str:
-    """The format of the output. Raises GradcliError (E001) where nothing tells, and for a name that promises compression."""
+    """The format of the output. Raises GradcliError (E001) where nothing tells, for a name that promises compression, and for a
+    compression that the format doesn't have."""
+    format = _format(request)
+    if request.compression and format not in COMPRESSED:
+        help = "leave it out, or write to a file that ends with .parquet"
+        raise GradcliError(Diagnostic("E001", f"--compression is for Parquet, and the output is {format}", help=help))
+    return format
+
+
+def _format(request: Request) -> str:
     if request.out.lower().endswith(PACKED) and request.out != STDOUT:
         help = "name it without that ending, or pack what `-o -` writes: `… -o - --out-format csv | gzip`"
         raise GradcliError(Diagnostic("E001", f"`{request.out}`: outputs aren't compressed", help=help))

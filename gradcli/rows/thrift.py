@@ -21,6 +21,8 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
         if byte < 0x80:
             return value, at
         shift += 7
+        if shift > 63:
+            raise ValueError("an integer of more than 64 bits")
 
 
 def read_struct(data: bytes, at: int = 0) -> tuple[Struct, int]:
