@@ -43,7 +43,7 @@ def verify(file: BinaryIO) -> None:
         if sum(_int(group, _ROWS_OF_GROUP) for group in groups) != _int(footer, _ROWS):
             raise _contradiction("the number of rows isn't the sum of those of its row groups")
         places = [place for number, group in enumerate(groups) for place in _places(number, group, leaves)]
-    except (LookupError, TypeError, ValueError, RecursionError, StopIteration):
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError, StopIteration):
         raise _contradiction("it isn't a footer of Parquet") from None
     _verify_apart(places, begin)
 

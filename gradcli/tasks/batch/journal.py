@@ -14,6 +14,7 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -60,13 +61,12 @@ class Journal:
         except OSError as error:
             help = "" if self.out.parent.is_dir() else f"there is no folder `{self.out.parent}`: make it first"
             raise GradcliError(Diagnostic("E006", f"cannot write `{out}`: {error.strerror}", help=help)) from None
-        try:
-            self._rejects = open(self.folder / _REJECTS, "a+b", buffering=0)  # noqa: SIM115 - as long as the job
+        with ExitStack() as refused:
+            refused.enter_context(self._file)
+            self._rejects = refused.enter_context(open(self.folder / _REJECTS, "a+b", buffering=0))
             if not resume or not self._go_on():
                 self._begin_anew()
-        except BaseException:
-            self._file.close()
-            raise
+            refused.pop_all()  # as long as the job
 
     @property
     def rows(self) -> Path:
