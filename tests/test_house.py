@@ -21,6 +21,7 @@ LAW: dict[str, set[str]] = {
     "frozen": set(),
     "collector": set(),
     "recursion": set(),
+    "safe_files": set(),
     "safe_path": set(),
     "codes": {"batch_codes", "check_codes", "form_codes", "lang.codes", "reason_codes"},
     "batch_codes": {"lang.codes"},
@@ -43,7 +44,7 @@ LAW: dict[str, set[str]] = {
     "": {"api", "eager", "extension", "tasks", "diagnostics"},  # the front door
 }
 
-EVERYONES = {"collector", "diagnostics", "frozen", "recursion", "safe_path"}  # what every room may import
+EVERYONES = {"collector", "diagnostics", "frozen", "recursion", "safe_files", "safe_path"}  # what every room may import
 
 # Third-party packages and where they may enter. NumPy enters reports and inputs for arrays in files and on screens, and
 # cli/limits.py loads it before it limits the memory for programs.

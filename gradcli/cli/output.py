@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import secrets
 import sys
 from pathlib import Path
 
 from ..diagnostics import Diagnostic, GradcliError
+from ..safe_files import plain_file
 
 
 def write(answer: str | bytes, path: str | None) -> None:
@@ -43,9 +45,9 @@ def _replace(target: Path, data: bytes) -> None:
     """Writes beside the target and renames: readers see the old file or the new one, and a full disk leaves the old."""
     if target.is_dir():
         raise IsADirectoryError(21, "it is a folder")
-    beside = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    beside = target.with_name(f".{target.name}.{secrets.token_hex(8)}.partial")
     try:
-        with open(beside, "xb") as file:
+        with open(beside, "xb", opener=plain_file) as file:
             file.write(data)
         if target.exists():
             os.chmod(beside, target.stat().st_mode)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..safe_files import member_name
 from . import Style
 from .values import derivatives
 
@@ -30,7 +31,7 @@ def render(evaluations: Sequence[Evaluation], style: Style) -> bytes:
             prefix = f"{evaluation.file}:" if len(evaluations) > 1 else ""
             for name, value in _entries(evaluation):
                 for path, array in _arrays(prefix + name, value):
-                    with archive.open(f"{path}.npy", "w", force_zip64=True) as file:
+                    with archive.open(f"{member_name(path)}.npy", "w", force_zip64=True) as file:
                         np.lib.format.write_array(file, array, allow_pickle=False)
     return data.getvalue()
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from typing import BinaryIO, Protocol
+from typing import IO, BinaryIO, Protocol
 
 from ...diagnostics import Diagnostic, GradcliError
+from ...safe_files import plain_file
 
 STDOUT = "-"
 FLUSHED = 2**25  # bytes after which the disk is given something to do, or the end would wait for all of it
@@ -30,7 +31,8 @@ class PartialFile:
 
     def __init__(self, path: str, resume_at: int | None) -> None:
         self.path = path
-        self.file: BinaryIO = open(path, "wb" if resume_at is None else "r+b", buffering=0)  # noqa: SIM115 -- finish closes it
+        mode = "wb" if resume_at is None else "r+b"
+        self.file: IO[bytes] = open(path, mode, buffering=0, opener=plain_file)  # noqa: SIM115 -- finish closes it
         self.position = resume_at or 0
         found = os.fstat(self.file.fileno()).st_size
         if found < self.position:
@@ -96,7 +98,7 @@ def output(path: str, resume_at: int | None) -> Output:
     return StandardOutput() if path == STDOUT else PartialFile(path, resume_at)
 
 
-def _write_all(file: BinaryIO, data: bytes | memoryview) -> None:
+def _write_all(file: IO[bytes], data: bytes | memoryview) -> None:
     """Writes all of it: one call may take only a part, just before a disk is full."""
     rest = memoryview(data)
     while rest:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...diagnostics import Diagnostic, GradcliError
+from ...safe_files import plain_file
 from ..blocks import Array, Mask
 from .columns import Column, as_numpy, flattened, floats, same
 from .files import PartialFile
@@ -23,7 +24,7 @@ class NpyWriter:
         self._names: list[str] | None = None
         self._width = 0
         if resume_at:
-            with open(path, "rb") as file:
+            with open(path, "rb", opener=plain_file) as file:
                 np.lib.format.read_magic(file)
                 (_, self._width), _, _ = np.lib.format.read_array_header_1_0(file)
 

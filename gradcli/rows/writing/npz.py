@@ -11,10 +11,12 @@ import math
 import os
 import zipfile
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
+from ...safe_files import member_name, plain_file
 from ..blocks import Array
 from .columns import Column, as_numpy, distinct, flattened, floats, same, text_of
 from .files import PartialFile
@@ -41,7 +43,7 @@ class NpzWriter:
         self._file: PartialFile | None = None
         self._shapes: dict[str, tuple[int, ...]] = {}
         if resume_at is not None:
-            with open(path, "rb") as file:
+            with open(path, "rb", opener=plain_file) as file:
                 if file.read(2) == _ARCHIVE:
                     return  # it was killed when all was done but the renaming
         self._file = PartialFile(path, resume_at)
@@ -66,7 +68,8 @@ class NpzWriter:
             return
         self._file.finish()
         archive = self._path + ".zip"
-        with open(self._path, "rb") as file, open(archive, "wb") as raw:
+        Path(archive).unlink(missing_ok=True)  # of a job that was killed here
+        with open(self._path, "rb", opener=plain_file) as file, open(archive, "xb", opener=plain_file) as raw:
             with zipfile.ZipFile(raw, "w") as out:
                 for segments in _segments(file, self._file.position):
                     _member(out, file, segments)
@@ -115,7 +118,7 @@ def _member(archive: zipfile.ZipFile, file: BinaryIO, segments: list[_Segment]) 
     dtype = np.result_type(*(segment.dtype for segment in segments))
     rows = sum(segment.shape[0] for segment in segments)
     # A fixed date: the same job gives the same bytes.
-    with archive.open(zipfile.ZipInfo(f"{segments[0].name}.npy"), "w", force_zip64=True) as member:
+    with archive.open(zipfile.ZipInfo(f"{member_name(segments[0].name)}.npy"), "w", force_zip64=True) as member:
         shape = (rows, *segments[0].shape[1:])
         header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
         np.lib.format.write_array_header_2_0(member, header)

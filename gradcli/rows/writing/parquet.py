@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ...safe_files import plain_file
 from ..thrift import I64, LIST, STRUCT, Struct, packed, read_struct
 from .columns import Column, same
 from .files import PartialFile
@@ -55,7 +56,7 @@ class ParquetWriter:
         return self._file.position
 
     def finish(self) -> None:
-        with open(self._file.path, "rb") as file:
+        with open(self._file.path, "rb", opener=plain_file) as file:
             footer, groups, rows = _footers(file, self._resumed_at)
         self._write_footer({**(self._footer or footer), **_with(groups + self._groups, rows + self._rows)})
         self._file.finish()

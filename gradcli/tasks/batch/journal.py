@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...diagnostics import Diagnostic, GradcliError
+from ...safe_files import own_folder, plain_file
 
 SUFFIX = ".partial"
 _JOURNAL, _REJECTS, _ROWS = "journal.jsonl", "rejects.jsonl", "rows"
@@ -59,14 +60,26 @@ class Journal:
         try:
             self._file = self._locked()
         except OSError as error:
-            help = "" if self.out.parent.is_dir() else f"there is no folder `{self.out.parent}`: make it first"
-            raise GradcliError(Diagnostic("E006", f"cannot write `{out}`: {error.strerror}", help=help)) from None
-        with ExitStack() as refused:
-            refused.enter_context(self._file)
-            self._rejects = refused.enter_context(open(self.folder / _REJECTS, "a+b", buffering=0))
-            if not resume or not self._go_on():
-                self._begin_anew()
-            refused.pop_all()  # as long as the job
+            raise GradcliError(self._unwritable(error)) from None
+        try:
+            with ExitStack() as refused:
+                refused.enter_context(self._file)
+                self._rejects = refused.enter_context(self._opened(_REJECTS))
+                if not resume or not self._go_on():
+                    self._begin_anew()
+                refused.pop_all()  # as long as the job
+        except OSError as error:
+            raise GradcliError(self._unwritable(error)) from None
+
+    def _opened(self, name: str) -> Any:
+        """A file of the folder, to be read, and written to at its end."""
+        return open(self.folder / name, "a+b", buffering=0, opener=plain_file)
+
+    def _unwritable(self, error: OSError) -> Diagnostic:
+        help = "" if self.out.parent.is_dir() else f"there is no folder `{self.out.parent}`: make it first"
+        if error.errno in (errno.ELOOP, errno.EPERM, errno.EINVAL):
+            help = "a job keeps what it has finished there: look where it comes from, and remove it"
+        return Diagnostic("E006", f"cannot write `{self._name}`: {error.strerror}", help=help)
 
     @property
     def rows(self) -> Path:
@@ -76,13 +89,13 @@ class Journal:
     def _locked(self) -> Any:
         """The journal, open and locked for this process."""
         path = self.folder / _JOURNAL
-        if self.folder.exists() and not path.exists() and (not self.folder.is_dir() or any(self.folder.iterdir())):
+        if self.folder.exists() and not os.path.lexists(path) and (not self.folder.is_dir() or any(self.folder.iterdir())):
             message = f"cannot write `{self._name}`: `{self._name}{SUFFIX}` is in the way, and of no job"
             raise GradcliError(Diagnostic("E006", message, help="move it elsewhere: a job keeps what it has finished there"))
         while True:
-            self.folder.mkdir(exist_ok=True)
+            own_folder(self.folder)
             try:
-                file = open(path, "a+b", buffering=0)  # noqa: SIM115
+                file = self._opened(_JOURNAL)
             except FileNotFoundError:
                 continue  # another job has just ended, and taken the folder away
             if not _lock(file):
@@ -171,8 +184,11 @@ class Journal:
             beside.unlink(missing_ok=True)  # of an earlier job
             return
         copy = self.folder / "delivered.jsonl"
-        shutil.copyfile(self.folder / _REJECTS, copy)
-        with open(copy, "rb") as file:
+        copy.unlink(missing_ok=True)  # of a job that was killed here
+        self._rejects.seek(0)
+        with open(copy, "xb", opener=plain_file) as file:
+            shutil.copyfileobj(self._rejects, file)
+            file.flush()
             os.fsync(file.fileno())
         os.replace(copy, beside)
 
@@ -187,7 +203,7 @@ class Journal:
     def _clear(self, *but: str) -> None:
         for file in self.folder.iterdir():
             if file.name not in but:
-                shutil.rmtree(file) if file.is_dir() else file.unlink()
+                shutil.rmtree(file) if file.is_dir() and not file.is_symlink() else file.unlink()
 
     def close(self) -> None:
         """Lets go of the folder. One without a finished block is no use to anybody, and goes."""
