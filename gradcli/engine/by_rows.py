@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 from ..diagnostics import GradcliError, Span
 from ..ops import OPS
 from .backends import CPU
+from .changes import keep_changes, take_back
 from .lanes import Group, Lanes, UnrelatedError, deepest, narrow, spread, with_rows
 from .run import Run
 from .tape import Site
@@ -63,6 +64,40 @@ class ApartError(Exception):
     def __init__(self, group: Group, labels: Any) -> None:
         super().__init__("the rows can't go on together")
         self.group, self.labels = group, labels
+
+
+def parts_of(run: Run, group: Group, error: ApartError) -> list[Group]:
+    """The rows of a group that can go on together, each sort by itself."""
+    xp = run.backend.xp
+    labels = xp.full(group.size, -1)  # of rows that are elsewhere already
+    labels[slice(None) if error.group is group else error.group.way_to(group)] = error.labels
+    parts = [group.rows(xp, labels == label) for label in xp.unique(labels).tolist()]
+    assert len(parts) > 1, "rows that can go on together were parted"
+    return parts
+
+
+def by_sort(run: Run, group: Group | None, call: Callable[[], Any]) -> Iterator[tuple[Group | None, Any]]:
+    """What `call` gives for the rows of a group; once for each sort of these where they can't go on together, and aren't the
+    rows that run. None is for what no rows differ in."""
+    if group is None or group is run.group:
+        yield group, call()
+        return
+    outside, divisions = run.group, len(run.changes)
+    run.group = group
+    run.changes.append({})
+    parts: list[Group] = []
+    try:
+        found = call()
+        keep_changes(run, divisions)
+    except ApartError as error:
+        parts = parts_of(run, group, error)
+    finally:
+        run.group = outside
+        take_back(run, divisions)
+    if not parts:
+        yield group, found
+    for part in parts:
+        yield from by_sort(run, part, call)
 
 
 def part_off(run: Run) -> None:

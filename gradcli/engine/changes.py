@@ -55,6 +55,14 @@ def take_back(run: Run, divisions: int) -> None:
         forget(run)
 
 
+def keep_changes(run: Run, divisions: int) -> None:
+    """Keeps everything that was changed since there were no more divisions than these, as changes of the last of those."""
+    while len(run.changes) > divisions:
+        log = run.changes.pop()
+        if run.changes:
+            run.changes[-1] = log | run.changes[-1]
+
+
 def forget(run: Run) -> dict[Any, Any]:
     """Takes back what was changed since the last division; returns what it had become."""
     log = run.changes.pop()

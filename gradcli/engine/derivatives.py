@@ -11,6 +11,7 @@ from ..ops import OPS
 from .apply import apply, to_array
 from .backends import dtype_name, is_complex, is_inexact, shape_of
 from .lanes import Lanes
+from .narrowing import narrowed
 from .reverse import sweep
 from .run import Run, Unconnected
 from .tape import Site, Traced, blank, primal
@@ -18,7 +19,7 @@ from .unregistered import request
 from .values import Instance, List, Transform, Variable, describe, is_callable, is_number, leaves, map_structure, read, show_shape
 from .windows import Window
 
-ADD, PICK = OPS["add"], OPS["pick_rows"]
+ADD = OPS["add"]
 CASTS = {name: OPS[name] for name in ("float32", "float64", "complex128")}
 EXPLAINED = 10  # gradients that there aren't, for each place that asks and each name
 
@@ -126,21 +127,9 @@ def seeds_for(
             ours, theirs = show_shape(shape_of(primal(value))), show_shape(shape_of(inner))
             run.fail("E314", f"the {given} has shape {theirs}, the {of} {ours}", site.span, help="they must be equal")
         if type(value) is tuple:
-            seeds.append((value, of_running(run, site, cotangent if is_inexact(inner) else _as_float(run, inner))))
+            cotangent = cotangent if is_inexact(inner) else _as_float(run, inner)
+            seeds.append((value, narrowed(run, site, cotangent, run.group)))  # a sweep sums over rows that don't ask
     return merged(run, site, seeds)
-
-
-def of_running(run: Run, site: Site, value: Any) -> Any:
-    """A value of more rows than run, by those that do: a sweep sums what it is given of rows that don't ask."""
-    inner, group, path = primal(value), run.group, []
-    if type(inner) is not Lanes or group is None or not group.within(inner.group):
-        return value
-    while group is not None and group is not inner.group:
-        path.append(group)
-        group = group.parent
-    for part in reversed(path):
-        value = apply(run, site.derived(PICK), (value,), {"index": part.origin, "group": part, "of": part.parent})
-    return value
 
 
 def merged(run: Run, site: Site, seeds: list[tuple[Traced, Any]]) -> list[tuple[Traced, Any]]:
@@ -314,7 +303,7 @@ def direction(run: Run, source: Any, direction: Any, site: Site, of: str = "sour
         run.fail("E314", f"the vector is complex, the {of} real", site.span, help="a real number moves along real ones only")
     if (dtype := dtype_name(like)) in CASTS and dtype_name(inner) != dtype:
         direction = apply(run, site.derived(CASTS[dtype]), (direction,))
-    return of_running(run, site, direction)
+    return narrowed(run, site, direction, run.group)
 
 
 def hvp(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> Any:

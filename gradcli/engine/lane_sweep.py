@@ -15,6 +15,7 @@ from .compound import EXPRESSION
 from .formulas import array_pull, is_bounded
 from .kept_partials import is_one, once, read_by
 from .lanes import Group, Lanes, at, common, deepest, lifted, spread, with_rows, zeros
+from .narrowing import narrowed
 from .row_functions import pulled
 from .rules import Value
 from .seeded_sweep import SeededSweep
@@ -129,6 +130,15 @@ class LaneSweep(SeededSweep):
         if type(like) is not Lanes or type(primal(g)) is Lanes:
             return g
         return apply(self.run, self.site.derived(SPREAD_ROWS), (g,), {"group": like.group})
+
+    def of_rows(self, c: Any, group: Group | None, operand: Any) -> Any:
+        """A cotangent that rows of a group gave, perhaps one for all of them, as its operand takes it."""
+        if group is None:
+            return c
+        self.laned = True
+        if type(primal(c)) is not Lanes:
+            c = apply(self.run, self.site.derived(SPREAD_ROWS), (c,), {"group": group})
+        return self.settled(narrowed(self.run, self.site, c, group), primal(operand))
 
     def part(self, x: Any, options: Any, n: int, g: Lanes) -> bool:
         """What the rule of `getitem` does, for a part of each row's value. Returns whether it was one."""

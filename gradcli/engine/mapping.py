@@ -17,9 +17,9 @@ from ..ops import OPS
 from .apply import apply
 from .backends import shape_of
 from .blocks import in_blocks
-from .by_rows import ApartError
+from .by_rows import ApartError, parts_of
 from .calls import call_value
-from .changes import take_back
+from .changes import keep_changes, take_back
 from .divergence import merge
 from .lanes import Group, Lanes, UnrelatedError
 from .run import Run
@@ -211,18 +211,12 @@ def _call(run: Run, group: Group, call: Callable[[], Any], site: Site) -> Any:
             "E312", f"`{variable.name}` would have a state for each row outside of `vmap`", site.span,
             help="return what belongs to a row, and update the variable with what all rows give together",
         )  # fmt: skip
-    noted = run.changes.pop()
-    if run.changes:
-        run.changes[-1] = noted | run.changes[-1]
+    keep_changes(run, divisions)
     return value
 
 
 def _calls_apart(run: Run, group: Group, call: Callable[[], Any], error: ApartError, site: Site) -> Any:
-    xp = run.backend.xp
-    labels = xp.full(group.size, -1)  # of rows that are elsewhere already
-    labels[slice(None) if error.group is group else error.group.way_to(group)] = error.labels
-    parts = [group.rows(xp, labels == label) for label in xp.unique(labels).tolist()]
-    assert len(parts) > 1, "rows that can go on together were parted"
+    parts = parts_of(run, group, error)
     values = [_call(run, part, call, site) for part in parts]
     run.group = group
     try:

@@ -16,6 +16,7 @@ from ..ops.op import Op
 from .backends import is_inexact
 from .boxes import Dual, level_of, levels_of, primal, up_to
 from .compiler import Closure, Compiler
+from .lanes import Lanes, spread
 from .own_rules import Captured, OwnCall, captured_error, numbered, opaque_error, shelve
 from .run import Run
 from .tape import STRIDE, Segment, Site, Trace, Traced, blank, leaf_numbers
@@ -80,7 +81,7 @@ class _Call:
             return result
         result = map_structure(read, result)
         outputs = numbered(result, lambda v: is_inexact(primal(v)) or (self.run.trace.keeps_all and primal(v) is not v))
-        value = map_structure(primal, result)
+        value = self._with_rows(map_structure(primal, result))
         if all(k is None for k in leaves(outputs)):
             return result
         called, _, outer = self.run.trace.calls
@@ -97,6 +98,16 @@ class _Call:
             else:
                 value = self._recorded(box[2].trace, site, arguments, at, outputs, value)
         return value
+
+    def _with_rows(self, value: Any) -> Any:
+        """The result with the rows that run, where an argument or what the rule reads has rows: each has gradients of its
+        own."""
+        run = self.run
+        given = [*self.arguments, *[self.frame[k][0] for k, _ in self.function.captures]]
+        if run.group is None or not any(type(primal(read(v))) is Lanes for part in given for v in leaves(part)):
+            return value
+        xp, group = run.backend.xp, run.group
+        return map_structure(lambda v: spread(xp, v, group) if is_inexact(v) and type(v) is not Lanes else v, value)
 
     def _along(self, level: int, result: Any, value: Any) -> Any:
         """The value with the tangents that the body carried at a forward level."""

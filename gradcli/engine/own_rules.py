@@ -19,8 +19,9 @@ from ..ops import OPS
 from .apply import apply, to_array
 from .backends import dtype_name, is_complex, shape_of
 from .boxes import level_of, primal, up_to
+from .by_rows import by_sort, part_by
 from .keeping import KeepingTrace
-from .lanes import Lanes, deepest, spread
+from .lanes import Group, Lanes, common, deepest, spread
 from .run import Run
 from .tape import Segment, Site, Trace, Traced
 from .unregistered import UnregisteredError
@@ -128,17 +129,24 @@ class OwnCall:
             raise self._unregistered(site, segment.calls_to(number), beyond)
         if beyond:
             raise captured_error(self.function, beyond)
-        dy = self._cotangent(run, g, y)
-        with _recording(segment.trace, sweep.recorded):
-            answer = _call(run, rule, [dy, *arguments], site)
-        if not sweep.recorded:
-            answer = map_structure(lambda value: primal(read(value)), answer)
-        found = _Answer(run, self.function, rule.code.node, site, operands).gradients(self.parameters, answer, dy)
-        for k in asked:
-            if k in found:
-                sweep.add(numbers[k], found[k])
-            elif isinstance(segment.trace, KeepingTrace):
-                segment.trace.declined[numbers[k]] = site, rule.code.node
+        group, dy = _of_one_group(sweep, self._cotangent(run, g, y))
+
+        def ask() -> dict[int, Any]:
+            with _recording(segment.trace, sweep.recorded):
+                answer = _call(run, rule, [dy, *arguments], site)
+            if not sweep.recorded:
+                answer = map_structure(lambda value: primal(read(value)), answer)
+            return _Answer(run, self.function, rule.code.node, site, operands).gradients(self.parameters, answer, dy)
+
+        for rows, found in by_sort(run, group, ask):
+            for k in asked:
+                if k in found:
+                    sweep.add(numbers[k], sweep.of_rows(found[k], rows, operands[k]))
+                    continue
+                if rows is not None and run.parts_rows:
+                    part_by(run, rows)  # they have no gradient, and others may
+                if isinstance(segment.trace, KeepingTrace):
+                    segment.trace.declined[numbers[k]] = site, rule.code.node
 
     def _through_body(self, sweep: StructuralSweep, g: Any) -> None:
         for part, cotangent in zip(self.body or (), g if type(g) is list else [g], strict=True):
@@ -174,6 +182,16 @@ def opaque_error(function: program.Function, calls: tuple[CallSite, ...] = ()) -
     help = 'forward mode goes through the body; reverse mode asks the rule that is registered (`mode = "reverse"`)'
     message = f"forward mode can't differentiate `{function.name}`, which is opaque"
     return GradcliError(Diagnostic("E317", message, function.span, help=help, calls=calls))
+
+
+def _of_one_group(sweep: StructuralSweep, dy: Any) -> tuple[Group | None, Any]:
+    """The rows that a cotangent has, and it with all its parts of these rows; None where it is the same for all rows."""
+    inner = [primal(part) for part in leaves(dy)]
+    groups: list[Group | None] = [part.group for part in inner if type(part) is Lanes]
+    if not groups:
+        return None, dy
+    group = reduce(common, groups)
+    return group, map_structure(lambda part: sweep.lift(part, group) if type(primal(part)) is Lanes else part, dy)
 
 
 def _call(run: Run, rule: Function, arguments: list[Any], site: Site) -> Any:

@@ -27,13 +27,18 @@ DERIVATIVES = {
 
 
 def verify_every_way(
-    functions: str, rows: Sequence[float] = ROWS, asked: Mapping[str, str] = VALUE | DERIVATIVES, rtol: float = 1e-12
+    functions: str,
+    rows: Sequence[float] = ROWS,
+    asked: Mapping[str, str] = VALUE | DERIVATIVES,
+    rtol: float = 1e-12,
+    kinds: Sequence[str] = ("var", "frozen"),
 ) -> None:
-    """Compares what is `asked` of a row, as expressions of `row`, `u` and `w`, and the gradients by `u` and by `w`; or errors."""
+    """Compares what is `asked` of a row, as expressions of `row`, `u` and `w`, and the gradients by `u` and by `w`; or errors.
+    `kinds` are those of the declaration of `u`."""
     one = functions + "\nvar u\nvar w = 0.75" + "".join(f"\noutput {name} = {text}" for name, text in asked.items())
     options = OPTIONS.with_changes(of=list(asked))  # also of what holds derivatives
-    for declared in ("var u", "frozen u"):
-        text = one.replace("var u", declared)
+    for kind in kinds:
+        text = one.replace("var u", f"{kind} u")
         assert_same(parsed(text), {"u": list(rows)}, options, rtol)
         _verify_vmap(text, rows, options, rtol)
 
