@@ -24,6 +24,7 @@ from .values import FRAME_HEAD, UNSET, Instance, List, Variable, contents, descr
 from .writing import write
 
 SETITEM, STACK = OPS["setitem"], OPS["stack"]
+_EXACT = 2**53  # up to here float64 holds every integer
 _KINDS = {"float64": "f", "float32": "f", "int64": "i", "bool": "b", "complex128": "c"}
 
 
@@ -212,13 +213,14 @@ def from_outside(run: Run, name: str, given: Any, inside: Any, node: program.Dec
         if type(given) is not Lanes:
             given = run.backend.settle(run.backend.xp.asarray(given))
     if node.type is not None:
+        _verify_digits(given, _dtype_of(run, node.type), fail)
         return _typed(run, _whole(run, given) if node.type.dtype == "int64" else given, node.type, node, "E005")
     kind = dtype_name(given)
-    if inside is None:
-        return given if kind in ("bool", "complex128") else cast(run, given, run.settings.dtype)
-    if not (type(inside) in (int, float, bool, complex) or hasattr(inside, "dtype")):
-        return given if kind in ("bool", "complex128") else cast(run, given, run.settings.dtype)
-    wanted = dtype_name(inside)
+    is_number = type(inside) in (int, float, bool, complex) or hasattr(inside, "dtype")
+    wanted = dtype_name(inside) if is_number else kind if kind in ("bool", "complex128") else run.settings.dtype
+    _verify_digits(given, wanted, fail)
+    if not is_number:
+        return cast(run, given, wanted)
     if wanted == "int64":
         given = _whole(run, given)
         kind = dtype_name(given)
@@ -226,6 +228,16 @@ def from_outside(run: Run, name: str, given: Any, inside: Any, node: program.Dec
     if order.index(kind) > order.index(wanted) and not (kind == "float64" and wanted == "float32"):
         return fail(f"it is {describe(given)}, and the program's value is {describe(inside)}", _widen(name, wanted))
     return cast(run, given, wanted)
+
+
+def _verify_digits(given: Any, dtype: str, fail: Callable[[str, str], Any]) -> None:
+    """Fails where an integer would change as a float64. (That float32 rounds is what one asks it for.)"""
+    numbers = given.array if type(given) is Lanes else given
+    if dtype != "float64" or not (type(numbers) is int or (hasattr(numbers, "dtype") and numbers.dtype.kind in "iu")):
+        return
+    for number in [numbers] if type(numbers) is int else numbers[(numbers >= _EXACT) | (numbers <= -_EXACT)].tolist():
+        if int(float(number)) != number:
+            fail(f"the integer {number} has more digits than a float64 holds", "declare it with `: int64`, or give a float")
 
 
 def _whole(run: Run, given: Any) -> Any:

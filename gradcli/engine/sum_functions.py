@@ -117,7 +117,7 @@ def _terms(
     arrays = len(large) + source.buffers + sum(whole)
 
     def terms(shape: tuple[int, ...], operands: Sequence[Any]) -> Iterator[tuple[slice, Any, list[Any]]]:
-        n, width = shape[-1], math.prod(shape[:-1])
+        n, width = shape[-1], max(1, math.prod(shape[:-1]))
         rows = LEAST * max(1, max(PIECE, CACHED // arrays) // (width * LEAST)) if backend is CPU else n
         split = [k for k, v in enumerate(operands) if hasattr(v, "shape") and v.shape[-1:] == (n,)]
         buffers = buffers_of(backend, len(large) + source.buffers, (*shape[:-1], min(rows, n))) if backend is CPU else []

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .blocks import Array, Block, Mask
-from .exact import changed, shown, too_long
+from .exact import changed
 
 MAX_AXES = 32  # of the value of a row; NumPy has a few more
 _FLAT = re.compile(rf"(.+?)((?:\.(?:0|[1-9][0-9]{{0,9}})){{0,{MAX_AXES}}})(\.re|\.im)?", re.DOTALL)
@@ -103,8 +103,7 @@ def gather(name: str, where: Layout, cells: Mapping[str, Cells]) -> Cells:
     for column, part in zip(reversed(where.columns), reversed(parts), strict=True):
         rejected |= part.rejected
         if where.is_complex or stacked.dtype.kind in "fc":
-            lost = changed(part.values)
-            rejected |= {row: f"column `{column}`: {too_long(shown(str(value)))}" for row, value in lost.items()}
+            rejected |= {row: f"column `{column}`: {why}" for row, why in changed(part.values).items()}
     if where.is_complex:
         stacked = complex_of(*np.split(stacked, 2))
     n = stacked.shape[1]

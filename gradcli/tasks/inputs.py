@@ -7,6 +7,7 @@ names the file: E002 for one that can't be read, E005 for one that says somethin
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -95,10 +96,24 @@ def parse_json(text: str, place: str, number: Callable[[str], Any] | None = None
         depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(token[0], 0)
         if depth > _MAX_NESTING:
             fail(place, f"nested deeper than {_MAX_NESTING} levels")
+
+    def checked(text: str) -> float:
+        value = float(text)
+        if value == 0 or math.isinf(value):
+            from ..rows.exact import lost
+
+            if why := lost(text):
+                fail(place, why)
+        return value
+
     try:
-        return _numbers(json.loads(text, parse_float=number, parse_int=number, object_pairs_hook=partial(_unique, place)))
+        return _numbers(
+            json.loads(text, parse_float=number or checked, parse_int=number, object_pairs_hook=partial(_unique, place))
+        )
     except json.JSONDecodeError as error:
         fail(f"{place}:{error.lineno}:{error.colno}", f"not JSON: {error.msg}")
+    except ValueError:  # Python's limit for integers
+        fail(place, "it has an integer of thousands of digits", "write a float, such as `1e20`")
 
 
 def _unique(place: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -139,6 +154,8 @@ def _read_csv(path: str) -> Any:
 
     import numpy as np
 
+    from ..rows.exact import lost
+
     rows: list[list[float]] = []
     reader = csv.reader(read_text(path).splitlines())
     try:
@@ -151,6 +168,8 @@ def _read_csv(path: str) -> Any:
             for cell in cells:
                 if not _is_number(cell):
                     fail(f"{path}:{reader.line_num}", f"`{cell}` is not a number")
+                if why := lost(cell):
+                    fail(f"{path}:{reader.line_num}", why)
             if rows and len(cells) != len(rows[0]):
                 fail(f"{path}:{reader.line_num}", f"{len(cells)} cells, {len(rows[0])} in the lines before")
             rows.append([float(cell) for cell in cells])
@@ -165,7 +184,7 @@ def _is_number(cell: str) -> bool:
         float(cell)
     except ValueError:
         return False
-    return "_" not in cell
+    return "_" not in cell and cell.isascii()
 
 
 def _read_npy(path: str) -> Any:

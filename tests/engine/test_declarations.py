@@ -277,3 +277,17 @@ def test_numbers_in_another_order_of_bytes() -> None:
         (found,) = outputs(source, {"b": np.array([1.5, 2.0], ">f8")}).values()
         assert found.dtype.isnative
         np.testing.assert_array_equal(found, [2.25, 4.0])
+
+
+@pytest.mark.parametrize("declaration", ["var x", "var x: float", "var x = 1.0", "const x", "frozen x: float64"])
+@pytest.mark.parametrize("given", [2**53 + 1, -(2**63) + 1, 2**63 - 1])
+def test_an_integer_that_float64_would_change(declaration: str, given: int) -> None:
+    error = failure(f"{declaration}\noutput x", {"x": given})
+    assert (error.code, f"the integer {given} has more digits than a float64 holds" in error.message) == ("E005", True)
+    assert failure("var x\noutput x", {"x": np.array([1, given])}).code == "E005"
+    assert outputs("const x: int64\noutput x", {"x": given})["x"] == given
+
+
+@pytest.mark.parametrize("given", [2**53, -(2**63), 2**60, 3 * 2**54])
+def test_an_integer_that_float64_keeps(given: int) -> None:
+    assert declared("var x", given) == float(given)

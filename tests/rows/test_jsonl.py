@@ -30,7 +30,7 @@ def rows_of(tmp_path: Path, *values: str, rows: int = 1000) -> Any:
         ("1", 1.0), ("2.5", 2.5), ('"nan"', float("nan")), ('"-inf"', float("-inf")), ("null", None), ("1e300", 1e300),
         ("[1, 2]", [1.0, 2.0]), ("[[1, 2], [3, 4]]", [[1.0, 2.0], [3.0, 4.0]]), ('[1, "inf"]', [1.0, float("inf")]),
         ('{"re": 1, "im": "nan"}', complex(1, float("nan"))), ('[{"re": 1, "im": 2}, 3]', [1 + 2j, 3 + 0j]), ("[]", []),
-        ("true", True), ("9007199254740992", 2.0**53), ("NaN", float("nan")), ("1" + "0" * 400, float("inf")),
+        ("true", True), ("9007199254740992", 2.0**53), ("NaN", float("nan")),
     ],
 )  # fmt: skip
 def test_values(tmp_path: Path, text: str, value: object, rows: int) -> None:

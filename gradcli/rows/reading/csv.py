@@ -18,7 +18,7 @@ import pyarrow.csv as pa_csv
 
 from ..arrays import numbers as numbers_of
 from ..blocks import Block, PartError, Range, unreadable, verify_distinct
-from ..exact import EXACT, shown
+from ..exact import EXACT, may_vanish, shown
 from ..flat import Cells, fill, layouts
 from .lines import BOM, Lines, cut, masked, row_ends
 from .streams import Feed
@@ -59,6 +59,8 @@ class CsvRange:
         except pa.ArrowInvalid:
             return None
         if table.num_rows != self.size or any((np.abs(column.values) >= EXACT).any() for column in cells.values()):
+            return None
+        if any((column.values == 0).any() for column in cells.values()) and may_vanish(data):
             return None
         if b"(" in data and any(np.isnan(column.values).any() for column in cells.values()):
             return None  # nan(…) is a number for pyarrow

@@ -1,14 +1,15 @@
 """JSON lines: one object a line. A key that a line lacks, or null, is a missing value; a bad line costs only its row.
 
 Lists are arrays, {"re": …, "im": …} is complex, "nan", "inf" and "-inf" are numbers. Numbers are float64 whatever they look
-like, so that each block says the same; where all are true or false, bool.
+like, so that each block says the same; where all are true or false, bool. One that float64 can't hold costs its row.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,19 +17,52 @@ import numpy as np
 
 from ...collector import collector_paused
 from ..blocks import Array, Block, PartError, Range, unreadable
-from ..exact import EXACT, nearest, shown, survives, too_long
+from ..exact import EXACT, lost, may_vanish, shown
 from ..flat import MAX_AXES, Cells, Layout, fill, layouts
 from ..writing.columns import dumped
 from .lines import BOM, Lines, cut
 from .streams import Feed
 
 _HEAD = 1 << 20
+_MAX_DIGITS = 1000  # of an integer that is kept
 _SNIFFED = 1000  # lines that are asked for the names of columns
 _NONFINITE = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
 _TOO_DEEP = f"its lists nest more than {MAX_AXES} deep"
+_NO_ZERO = re.compile(r"-0(?![.0-9eE])|[eE]-[0-9]{3}")  # what may have become one
+_ZEROS = "0" * 300
 _SURROGATE = re.compile(rb"\\u[dD]")
-_scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 _Row = dict[str, Any]
+
+
+class _RepeatedError(ValueError):
+    """An object has two values for one key."""
+
+
+class _Lost(str):
+    """A number that no float64 holds, as it is written."""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> _Row:
+    """An object. Raises _RepeatedError."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        names = [name for name, _ in pairs]
+        raise _RepeatedError(next(name for k, name in enumerate(names) if name in names[:k]))
+    return found
+
+
+def _float(text: str) -> float | _Lost:
+    return _Lost(text) if lost(text) else float(text)
+
+
+def _int(text: str) -> int | float | _Lost:
+    if len(text) > _MAX_DIGITS:
+        return _Lost(text)
+    return int(text) if text != "-0" else -0.0
+
+
+_scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
+_careful = json.JSONDecoder(object_pairs_hook=_object, parse_float=_float, parse_int=_int)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +82,23 @@ class JsonRange:
     def _read(self, block: Block, numeric: Sequence[str], keep: Sequence[str]) -> Block:
         try:
             data = self.lines.read()
-            rows = _rows(data, block)
+            rows, lines = _rows(data, block)
         except (OSError, PartError) as error:
             return unreadable(self.start, self.size, numeric, keep, error)
         # A name that the first lines don't have may be in these.
         where = {name: Layout([name]) for name in numeric} | layouts(numeric, self.names)
-        fill(block, where, {column: _cells(column, rows) for place in where.values() for column in place.columns})
-        suspect = {list, dict, str} if _SURROGATE.search(data) else {list, dict}
-        for name in keep:
-            values = [row.get(name) for row in rows]
+        columns = [column for place in where.values() for column in place.columns]
+        cells = {column: _cells(column, rows) for column in columns}
+        kept = {name: [row.get(name) for row in rows] for name in keep}
+        numbers = [*(found.values for found in cells.values()), *map(_floats_of, kept.values())]
+        if isinstance(lines[0], str) and (doubtful := _doubtful(numbers, data, lines)):
+            for k in doubtful:
+                rows[k] = _row(lines[k], k, block)
+            cells = {column: _cells(column, rows) for column in columns}
+            kept = {name: [row.get(name) for row in rows] for name in keep}
+        fill(block, where, cells)
+        suspect = {list, dict, _Lost, *([str] if _SURROGATE.search(data) else [])}
+        for name, values in kept.items():
             block.kept[name] = objects(values)
             if suspect.isdisjoint(map(type, values)):
                 continue
@@ -94,8 +136,8 @@ class JsonPart:
             yield JsonRange(first, size, lines, self.columns)
 
 
-def _rows(data: bytes, block: Block) -> list[_Row]:
-    """The objects, an empty one for each line that is none; says why in `block.rejected`."""
+def _rows(data: bytes, block: Block) -> tuple[list[_Row], list[Any]]:
+    """The objects, an empty one for each line that is none, and the lines; says why in `block.rejected`."""
     rows = []
     try:
         lines: list[Any] = data.decode("utf-8-sig").removesuffix("\n").split("\n")
@@ -109,18 +151,24 @@ def _rows(data: bytes, block: Block) -> list[_Row]:
         except (StopIteration, ValueError, TypeError, RecursionError):
             row = _row(text, k, block)
         rows.append(row)
-    return rows
+    if data.count(b":") != sum(map(len, rows)):  # or no object holds another, and none has a key twice
+        for k, text in enumerate(lines):
+            if isinstance(text, str) and text.count(":") != len(rows[k]) and k not in block.rejected:
+                rows[k] = _row(text, k, block)
+    return rows, lines
 
 
 def _row(line: str | bytes, k: int, block: Block) -> _Row:
-    """One line that isn't as plain as most: with spaces around it, or wrong."""
+    """One line that isn't as plain as most: with spaces around it, with numbers that need a closer look, or wrong."""
     try:
-        row = json.loads(line if isinstance(line, str) else line.decode())
+        row = _careful.decode(line if isinstance(line, str) else line.decode())
         if isinstance(row, dict):
             return row
         reason = f"expected a JSON object on the line, got {_shown(row)}"
     except UnicodeDecodeError:
         reason = "the line is not UTF-8 text"
+    except _RepeatedError as error:
+        reason = f"the key {_shown(str(error))} stands twice in an object"
     except ValueError as error:
         reason = f"the line is not JSON: {error}" if line.strip() else "the line is empty"
     except RecursionError:
@@ -129,15 +177,57 @@ def _row(line: str | bytes, k: int, block: Block) -> _Row:
     return {}
 
 
+def _doubtful(columns: Iterable[Array], data: bytes, lines: list[Any]) -> list[int]:
+    """The lines with a number that may not be what is written: JSON's parser makes inf of 1e400, and 0 of 1e-400 and of -0."""
+    found = _rows_where(np.isinf, columns)
+    if b"-0" in data or may_vanish(data):
+        zeros = _rows_where(lambda values: values == 0, columns)
+        found |= {k for k in zeros if _NO_ZERO.search(lines[k]) or _ZEROS in lines[k]}
+    return sorted(found)
+
+
+def _rows_where(holds: Callable[[Array], Any], columns: Iterable[Array]) -> set[int]:
+    """The rows with a float for which it holds."""
+    found: set[int] = set()
+    for values in columns:
+        if values.dtype == object:
+            found |= {k for k, value in enumerate(values) if value is not None and holds(value).any()}
+        elif values.dtype.kind in "fc" and values.size:
+            found |= set(np.flatnonzero(holds(values).reshape(len(values), -1).any(axis=1)).tolist())
+    return found
+
+
+def _floats_of(values: list[Any]) -> Array:
+    """The numbers among values that are kept, as far as `_doubtful` goes: lists and objects may hold any."""
+    if {float, int, list, dict}.isdisjoint(map(type, values)):
+        return np.array([])
+    return np.array([math.inf if type(v) in (list, dict) else 0.0 if v == 0 else v if type(v) is float else 1.0 for v in values])
+
+
 def _unwritable(value: Any) -> str:
     """Why a value can't be kept; "" where it can."""
     try:
+        if why := next(_losses(value), ""):
+            return why
         dumped(value).encode()
     except UnicodeEncodeError:
-        return f"{shown(json.dumps(value))} has half a character, a surrogate without its other"
+        return f"{_shown(value)} has half a character, a surrogate without its other"
     except RecursionError:
         return "it nests lists or objects too deeply"
     return ""
+
+
+def _losses(value: Any) -> Iterator[str]:
+    """What is wrong with the numbers in a value that no float64 holds."""
+    if type(value) is _Lost:
+        yield _why_lost(value)
+    elif type(value) in (list, dict):
+        for item in value if type(value) is list else value.values():
+            yield from _losses(item)
+
+
+def _why_lost(number: _Lost) -> str:
+    return lost(number) or f"{shown(number)} has more than {_MAX_DIGITS} digits"
 
 
 # ---- columns -------------------------------------------------------------------------------------------------------
@@ -233,9 +323,11 @@ def _number(value: Any) -> complex | float | bool:
     if type(value) is float or type(value) is bool:
         return value
     if type(value) is int:
-        if not survives(value):
-            raise _BadValueError(too_long(_shown(value)))
-        return nearest(value)
+        if why := lost(str(value)):
+            raise _BadValueError(why)
+        return float(value)
+    if type(value) is _Lost:
+        raise _BadValueError(_why_lost(value))
     if isinstance(value, str) and value in _NONFINITE:
         return _NONFINITE[value]
     if isinstance(value, dict) and set(value) == {"re", "im"} and dict not in map(type, value.values()):

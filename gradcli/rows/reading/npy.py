@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import tokenize
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,13 +15,14 @@ from ...diagnostics import Diagnostic, GradcliError
 from ..blocks import STDIN, Array, Block, PartError, Range, unreadable
 from ..exact import MAX_INT, too_large
 from ..flat import Cells, fill, layouts
-from .streams import opened, said
+from .streams import CHUNK, opened, said
 
 # What times that are kept become: units that Arrow has, too.
 _UNITS = {
     "M": dict.fromkeys("YMWD", "D") | dict.fromkeys("hms", "s") | {unit: unit for unit in ("ms", "us", "ns")},
     "m": dict.fromkeys("WDhms", "s") | {unit: unit for unit in ("ms", "us", "ns")},
 }
+_EMPTY_ROWS = 2**20  # rows without a number at most: no size of a file bounds these
 _WIDEST = {np.dtype(np.longdouble): np.dtype(np.float64), np.dtype(np.clongdouble): np.dtype(np.complex128)}
 
 
@@ -32,6 +34,12 @@ class Stored:
     shape: tuple[int, ...]
     fortran: bool
     begin: int
+
+    def verify(self, size: int) -> None:
+        """Raises PartError where a file of so many bytes can't hold it."""
+        wanted = self.begin + math.prod(self.shape) * self.dtype.itemsize
+        if wanted > size:
+            raise PartError(f"it ends too early: with {self.shape[0]} rows it would have {wanted} bytes, and it has {size}")
 
     def read(self, path: str, offset: int, size: int) -> Array:
         """`size` rows from row `offset` on. Raises OSError, and PartError where the file has become shorter."""
@@ -101,6 +109,8 @@ class NpyPart:
                     self._stream.close()
         if packed:
             raise PartError("it is compressed: an NPY file is read where it lies")
+        if path != STDIN:
+            self._array.verify(os.path.getsize(path))
         self.columns = self._array.dtype.names or ("",)
         self.kinds = kinds({"": self._array})
         self.rows: int = self._array.shape[0]
@@ -132,12 +142,18 @@ def header(stream: IO[bytes], begin: int = 0) -> Stored:
         version = np.lib.format.read_magic(counted)
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape, fortran, dtype = read(counted)
-    except (ValueError, tokenize.TokenError) as error:
-        raise PartError(f"it is not NPY, or damaged: {str(error).splitlines()[0]}") from None
+    except (ValueError, tokenize.TokenError, RecursionError, MemoryError) as error:  # the last two of NumPy's parser
+        raise PartError(
+            f"it is not NPY, or damaged: {(str(error) or 'its header is nested too deeply').splitlines()[0]}"
+        ) from None
     if dtype.hasobject:
         raise PartError("it holds Python objects, which are never read")
     if not shape:
         raise PartError("it holds a single value: its first axis must be the rows")
+    if min(shape) < 0:
+        raise PartError(f"it is damaged: it says that its shape is {shape}")
+    if shape[0] > (_EMPTY_ROWS if dtype.itemsize else 0) and not math.prod(shape[1:]) * dtype.itemsize:
+        raise PartError(f"its rows hold nothing: its shape is {shape}, of {dtype}")
     return Stored(dtype, shape, bool(fortran), begin + size)
 
 
@@ -162,11 +178,20 @@ def arriving(arrays: Mapping[str, Stored], streams: Mapping[str, IO[bytes]], row
         for name, stored in arrays.items():
             length = size * math.prod(stored.shape[1:]) * stored.dtype.itemsize
             with said():
-                data = streams[name].read(length)
+                data = _read(streams[name], length)
             if len(data) < length:
                 raise PartError(f"its data ends too early, within rows {offset} to {offset + size - 1}")
             found[name] = np.frombuffer(data, stored.dtype).reshape(size, *stored.shape[1:])
         yield ArraysRange(start + offset, size, found)
+
+
+def _read(stream: IO[bytes], length: int) -> bytes:
+    """So many bytes, or what there is: a header may say more than memory holds."""
+    chunks = []
+    while length > 0 and (chunk := stream.read(min(length, CHUNK))):
+        chunks.append(chunk)
+        length -= len(chunk)
+    return b"".join(chunks)
 
 
 # ---- columns -------------------------------------------------------------------------------------------------------
@@ -179,7 +204,13 @@ def _block(start: int, size: int, arrays: Mapping[str, Array], numeric: Sequence
     block = Block(start, size)
     where = layouts(numeric, tuple(columns))
     fill(block, where, {name: _cells(name, columns[name]) for place in where.values() for name in place.columns})
-    block.kept = {name: _kept(name, columns[name]) for name in keep if name in columns}
+    for name in keep:
+        if name in columns and columns[name].dtype in _WIDEST:
+            narrowed = _narrowed(name, columns[name])
+            block.kept[name] = narrowed.values
+            block.rejected |= narrowed.rejected
+        elif name in columns:
+            block.kept[name] = _kept(name, columns[name])
     return block
 
 
@@ -189,7 +220,6 @@ def _kept(name: str, array: Array) -> Array:
     if dtype.kind in "Mm":
         unit = _UNITS[dtype.kind].get(np.datetime_data(dtype)[0])
         dtype = np.dtype(f"{dtype.kind}8[{unit}]") if unit else np.dtype("V")
-    dtype = _WIDEST.get(dtype, dtype)
     if dtype.kind == "V":
         raise GradcliError(Diagnostic("E005", f"column `{name}` holds {array.dtype}, which can't be kept"))
     return array.astype(dtype, copy=False)
@@ -203,7 +233,22 @@ def _cells(name: str, array: Array) -> Cells:
         large = array > MAX_INT
         rows = np.flatnonzero(large.reshape(len(array), -1).any(axis=1)).tolist()
         return Cells(np.where(large, 0, array).astype(np.int64), None, dict.fromkeys(rows, too_large(name)))
+    if array.dtype in _WIDEST:
+        return _narrowed(name, array)
     if kind not in "iufc":
         hint = "name another column with --map, or keep it out of the data"
         raise GradcliError(Diagnostic("E005", f"column `{name}` holds {array.dtype}, which is no number", help=hint))
     return Cells(array.astype({"i": np.int64, "u": np.int64, "f": np.float64, "c": np.complex128}[kind], copy=False))
+
+
+def _narrowed(name: str, array: Array) -> Cells:
+    """Numbers wider than float64 as these; a row is rejected where one of them would be infinite, or 0."""
+    with np.errstate(all="ignore"):
+        values = array.astype(_WIDEST[array.dtype])
+    rejected = {}
+    for wide, narrow in ((array.real, values.real), (array.imag, values.imag)) if array.dtype.kind == "c" else ((array, values),):
+        gone = ((np.isinf(narrow) & ~np.isinf(wide)) | ((narrow == 0) & (wide != 0))).reshape(len(array), -1)
+        for row in np.flatnonzero(gone.any(axis=1)).tolist():
+            number = wide.reshape(len(array), -1)[row][gone[row]][0]
+            rejected[row] = f"column `{name}`: {number!s} is too {'large' if abs(number) > 1 else 'small'} for a float64"
+    return Cells(values, None, rejected)

@@ -38,6 +38,7 @@ class NpzPart:
                 with archive.open(info) as member:
                     try:
                         self._arrays[name] = header(member, begin)
+                        self._arrays[name].verify(begin + info.file_size)
                     except PartError as error:
                         raise PartError(f"its array `{name}` can't be used: {error}") from None
                 if self._arrays[name].dtype.names:

@@ -9,18 +9,18 @@ import pyarrow as pa
 
 from .. import compute as pc
 from ..arrays import literal, null, texts
-from ..exact import EXACT, shown, survives, too_long
+from ..exact import EXACT, lost, shown
 from ..flat import Cells
 
 _NUMBER = r"^[+-]?(?i:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf(?:inity)?|nan)$"
-_INTEGER = r"^[+-]?[0-9]{16,400}$"
+_INTEGER = r"^[+-]?[0-9]{16,}$"
 _WORDS = {"true": 1.0, "false": 0.0}
 
 
 def numbers(column: str, cells: Any) -> Cells:
     """The numbers that an Arrow array of text holds: float64, or bool where all are true or false.
 
-    Null and empty text are missing values. An integer is rejected that float64 would silently change.
+    Null and empty text are missing values. A number is rejected that float64 would silently change.
     """
     cells = pc.fill_null(pc.utf8_trim_whitespace(cells), literal(""))
     fits = pc.match_substring_regex(cells, _NUMBER)
@@ -38,11 +38,12 @@ def numbers(column: str, cells: Any) -> Cells:
             odd &= ~said
         for row in np.flatnonzero(odd).tolist():
             rejected[row] = f'column `{column}`: "{shown(cells[row].as_py())}" is not a number'
-    large = np.abs(values) >= EXACT
-    if large.any():
-        for row in np.flatnonzero(large & _mask(pc.match_substring_regex(cells, _INTEGER))).tolist():
-            if not survives(int(cells[row].as_py())):
-                rejected[row] = f"column `{column}`: {too_long(shown(cells[row].as_py()))}"
+    suspect = np.isinf(values) | ((values == 0) & _mask(pc.match_substring_regex(cells, "[1-9]")))
+    if (np.abs(values) >= EXACT).any():
+        suspect |= _mask(pc.match_substring_regex(cells, _INTEGER))
+    for row in np.flatnonzero(suspect).tolist():
+        if why := lost(cells[row].as_py()):
+            rejected[row] = f"column `{column}`: {why}"
     if words and words + len(rejected) + int(missing.sum()) == len(values):
         return Cells(np.nan_to_num(values).astype(bool), missing if missing.any() else None, rejected)
     return Cells(values, missing if missing.any() else None, rejected)

@@ -156,7 +156,8 @@ class Journal:
     def reject(self, entries: list[dict[str, Any]]) -> None:
         """Writes rows that have no answer to the rejects."""
         if entries:
-            _write(self._rejects, "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries).encode())
+            text = "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries)
+            _write(self._rejects, text.encode("utf-8", "backslashreplace"))  # of half a character, as JSON has it
 
     def finish(self, block: Finished) -> None:
         """Notes a block whose rows and rejects are written."""

@@ -210,6 +210,25 @@ def test_a_journal_that_is_damaged(folder: Path, mode: str, text: bytes) -> None
     assert "error[E609]: the finished blocks in `out.csv.partial` cannot be read" in done.err
 
 
+def test_half_a_character_is_a_reject_and_no_reason_to_stop(folder: Path) -> None:
+    """In a number, in a column that is kept, and in the name of a part that can't be read."""
+    (folder / "p.tg").write_text("var x\noutput f = x**2\n")
+    (folder / "parts").mkdir()
+    (folder / "parts" / "1.jsonl").write_text('{"x": 1}\n{"x": "\\ud800"}\n{"x": 2, "k": "\\udfff"}\n{"x": 3}\n')
+    with open(os.fsencode(folder / "parts") + b"/\xff.jsonl", "w") as file:
+        file.write("[]\n")
+    for more in ([], ["--resume"]):
+        done = run(folder, job("--keep", "k", *more, rows="parts"))
+        assert done.wait() == 6, done.err
+        assert (folder / "out.csv").read_text() == "k,f,df/dx\n,1,2\n,9,6\n"
+        rejects = [json.loads(line) for line in (folder / "out.csv.rejects.jsonl").read_text().splitlines()]
+        assert [(entry["row"], entry["code"]) for entry in rejects] == [(1, "E605"), (2, "E605"), (None, "E608")]
+        assert rejects[2]["part"] == "parts/\udcff.jsonl"
+    stopped = run(folder, job("--on-error", "fail", rows="parts"))
+    assert stopped.wait() == 3
+    assert 'error[E605]: row 1: column `x`: "\\ud800" is not a number' in stopped.err
+
+
 def test_a_job_without_anything_to_go_on_with_begins(folder: Path) -> None:
     assert run(folder, job("--resume", "--report", "report.json")).wait() == 0
     assert report(folder)["resumed_blocks"] == 0
