@@ -14,7 +14,8 @@ CODES = {
     "E605": Code(
         "a row can't be read",
         "A cell isn't what its column needs (a number where the program computes with it), or it is a number that float64 would\n"
-        "change (1e400, 1e-400, 9007199254740993), or the row has more or fewer cells than the first line. The row goes to the rejects file, with its number and the cell; the others are computed.",
+        "change (1e400, 1e-400, 9007199254740993), or the row has more or fewer cells than the first line. The row goes to the\n"
+        "rejects file, with its number and the cell; the others are computed.",
         "Correct the data, or leave the row out. An empty cell is a missing value: the program's own value holds then.",
         "$ printf 'x\\n1\\nbanana\\n' | gradcli batch -e 'x**2' --rows - --rows-format csv -o - --out-format csv",
     ),
