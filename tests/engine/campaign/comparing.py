@@ -1,0 +1,52 @@
+"""What two answers differ in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .ways import Answer
+
+RTOL = 1e-9  # far more than rounding makes of a few hundred operations, far less than any mistake
+
+
+def difference(expected: Answer, found: Answer, exact: bool = False) -> str:
+    """In a few words, "" for none. `exact`: ints and floats are told apart."""
+    if expected.error or found.error:
+        return "" if expected.error == found.error else f"error {found.error or 'none'}, and {expected.error or 'none'}"
+    numbers = [_numbers(value) for value in expected.values.values()]
+    size = max([1.0, *[float(np.abs(v[np.isfinite(v)]).max(initial=0)) for v in numbers if v is not None]])
+    for name in {**expected.values, **found.values}:
+        if name not in expected.values or name not in found.values:
+            return f"{name} is missing"
+        wrong = _apart(expected.values[name], found.values[name], size, exact, name.startswith("d"))
+        if wrong:
+            return f"{name} {wrong}: {found.values[name]!r}, and {expected.values[name]!r}"
+    return ""
+
+
+def _numbers(value: Any) -> Any:
+    if value is None or isinstance(value, str):
+        return None
+    array = np.asarray(value)
+    return array.astype(float) if array.dtype.kind in "bif" else None
+
+
+def _apart(expected: Any, found: Any, size: float, exact: bool, is_slope: bool) -> str:
+    if expected is None or found is None:
+        return "" if expected is found else "none"
+    if isinstance(expected, str):
+        return "" if expected == found else "text"
+    a, b = np.asarray(expected), np.asarray(found)
+    if a.shape != b.shape:
+        return f"shape {b.shape}, and {a.shape}"
+    if exact and a.dtype != b.dtype:
+        return f"type {b.dtype}, and {a.dtype}"
+    a, b = a.astype(float), b.astype(float)
+    if not np.allclose(a, b, rtol=RTOL, atol=RTOL * 1e-3 * size, equal_nan=True):
+        return "value"
+    zeros = (a == 0) & (b == 0)
+    if not is_slope and (np.signbit(a) != np.signbit(b))[zeros].any():
+        return "sign of zero"
+    return ""

@@ -1,0 +1,150 @@
+"""The ways in which a program can be run for a row: alone, hot, among other rows, and by `vmap`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradcli.api import Program
+from gradcli.diagnostics import GradcliError, Source
+from gradcli.engine import fusion, long_loops
+from gradcli.engine.evaluator import execute
+from gradcli.engine.lanes import Lanes
+from gradcli.engine.row_runs import Answered, Failed, RowRuns
+from gradcli.engine.run import Run
+from gradcli.lang import program
+from gradcli.tasks.batch.answers import ask
+from gradcli.tasks.evaluate import Compiled, prepare
+from gradcli.tasks.evaluation import Options
+from gradcli.tasks.programs import parse_program
+
+NAME = str(Path(__file__).with_name("program.tg"))  # no file, but what it imports lies beside it
+NEVER = 10**9
+OPTIONS = Options(mode="reverse")
+
+
+class Answer(NamedTuple):
+    """What a row gives: numbers, arrays, text and none by the name of a column, or the code of its error."""
+
+    values: dict[str, Any]
+    error: str = ""
+
+
+@contextmanager
+def heat(evaluations: int) -> Iterator[None]:
+    """Code is hot after so many evaluations, and a loop long after so many turns."""
+    kept = fusion.HOT, long_loops.LONG, long_loops.FEW
+    fusion.HOT = long_loops.LONG = evaluations
+    long_loops.FEW = min(evaluations, long_loops.FEW)
+    try:
+        yield
+    finally:
+        fusion.HOT, long_loops.LONG, long_loops.FEW = kept
+
+
+def parsed(text: str) -> program.Program:
+    return parse_program(Source(NAME, text))
+
+
+def alone(node: program.Program, points: list[dict[str, Any]], times: int = 1) -> list[Answer]:
+    """Each point by itself, so many times by the same compiled program: the last answers."""
+    compiled = prepare(node, OPTIONS, alone=True)
+    for _ in range(times):
+        answers = [_alone(node, compiled, _given(node, point)) for point in points]
+    return answers
+
+
+def _given(node: program.Program, point: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in point.items() if name in node.names}
+
+
+def _alone(node: program.Program, compiled: Compiled, point: dict[str, Any]) -> Answer:
+    run = Run(OPTIONS.settings, point)
+    try:
+        frame = execute(compiled, run)
+        return Answer(ask(node, OPTIONS, run, frame))
+    except Exception as error:  # whatever it is, it is what this way gives
+        return Answer({}, _code(error))
+
+
+def _code(error: Exception) -> str:
+    if isinstance(error, GradcliError):
+        return error.diagnostics[0].code
+    return f"E900 ({type(error).__name__}: {str(error)[:60]})"
+
+
+def evaluated(node: program.Program, points: list[dict[str, Any]], mode: str) -> list[Answer]:
+    """Each point by `eval`, in this mode."""
+    runnable = Program(node, Options(mode=mode))
+    answers = []
+    for point in points:
+        try:
+            evaluation = runnable.run(_given(node, point))
+        except Exception as error:
+            answers.append(Answer({}, _code(error)))
+            continue
+        named = dict(evaluation.outputs)
+        named.update({f"d{of}/d{by}": v for of, row in evaluation.gradients.items() for by, v in row.items()})
+        answers.append(Answer({key: part for name, value in named.items() for key, part in flattened(name, value).items()}))
+    return answers
+
+
+def flattened(name: str, value: Any) -> dict[str, Any]:
+    if isinstance(value, list):
+        shapes = {np.shape(v) if not isinstance(v, list | dict) and v is not None else None for v in value}
+        if len(shapes) == 1 and None not in shapes:
+            return {name: np.stack([np.asarray(v) for v in value])}
+        value = dict(enumerate(value))
+    if isinstance(value, dict):
+        return {key: part for inner, v in value.items() for key, part in flattened(f"{name}.{inner}", v).items()}
+    return {name: value}
+
+
+def by_rows(node: program.Program, points: list[dict[str, Any]]) -> list[Answer]:
+    """All points as rows of data."""
+    try:
+        return _by_rows(node, points)
+    except Exception as error:
+        return [Answer({}, _code(error))] * len(points)
+
+
+def _by_rows(node: program.Program, points: list[dict[str, Any]]) -> list[Answer]:
+    columns = {name: np.array([point[name] for point in points]) for name in _given(node, points[0])}
+    runs = RowRuns(prepare(node, OPTIONS), OPTIONS.settings, {}, columns, partial(ask, node, OPTIONS))
+    answers: dict[int, Answer] = {}
+    for found in runs.answers(len(points)):
+        rows = found.rows.tolist()
+        if isinstance(found, Failed):
+            answers.update(dict.fromkeys(rows, Answer({}, found.diagnostics[0].code)))
+            continue
+        for k, row in enumerate(rows):
+            if found.good is None or found.good[k]:
+                answers[row] = Answer({name: _of_row(found, value, k) for name, value in found.answer.items()})
+    return [answers[k] for k in range(len(points))]
+
+
+def _of_row(found: Answered, value: Any, k: int) -> Any:
+    if type(value) is not Lanes:
+        return value
+    return value.array[..., 0 if value.array.shape[-1] == 1 else k]
+
+
+def mapped(node: program.Program, size: int) -> list[Answer]:
+    """What `vmap` gives for each row."""
+    try:
+        (value,) = Program(node, Options(grad=False)).run({}).outputs.values()
+    except Exception as error:
+        return [Answer({}, _code(error))] * size
+    return [Answer(flattened("result", _taken(value, k))) for k in range(size)]
+
+
+def _taken(value: Any, k: int) -> Any:
+    """The part of a row."""
+    if isinstance(value, dict):
+        return {key: _taken(part, k) for key, part in value.items()}
+    return [_taken(part, k) for part in value] if isinstance(value, list) else None if value is None else value[k]

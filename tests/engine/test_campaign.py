@@ -1,0 +1,20 @@
+"""All ways to run a program give the same: a sample of the campaign, of programs of the whole language."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from .campaign.running import compared
+
+FIRST, PROGRAMS = 30, 32
+
+
+@pytest.mark.parametrize("first", range(FIRST, FIRST + PROGRAMS, 8))
+def test_all_ways_to_run_a_program_agree(first: int) -> None:
+    counts: Counter[str] = Counter()
+    for seed in range(first, first + 8):
+        for found in compared(seed, counts):
+            raise AssertionError(f"seed {seed}, {found.way}, row {found.point}: {found.what}\n{found.text}")
+    assert counts["rows"] > counts["rows with an error"] * 2
