@@ -11,16 +11,18 @@ import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import Any
 
 from ..diagnostics import Diagnostic, GradcliError
 from ..ops.op import Op
+from .array_edges import first_of_zeros, power
 from .blas import blas_advised
 from .devices import free_host_memory, is_gpu
 
 ALONE = 10_000  # elements of a product that OpenBLAS computes in one thread; to wait for others can take very long
 LINE = 8  # float64 numbers in a line of the cache
+WRITING = frozenset(("maximum", "minimum"))  # functions of its own that write into an array `out`, as NumPy's do
 INT_MIN, INT_MAX = -(2**63), 2**63 - 1
 
 
@@ -56,29 +58,15 @@ class Backend:
         if function is None:
             name = op.primitive or op.name
             if op.name == "pow":
-                function = self.power
+                function = partial(power, self.xp)
             elif ":" in name:
                 function = getattr(self.special, name.partition(":")[2])
             else:
                 function = getattr(self.xp, name)
+                if name in WRITING and self.name == "cpu":
+                    function = first_of_zeros(self.xp, function)
             self._functions[op] = function
         return function
-
-    def power(self, a: Any, b: Any) -> Any:
-        """`a ** b`; NumPy's power takes 40 times as long as a product, and small whole exponents are what people write."""
-        if type(b) in (int, float) and getattr(a, "dtype", None) is not None and a.dtype.kind in "fc":
-            if b == 2:
-                return a * a
-            if b == 3:
-                return a * a * a
-            if b == 4:
-                square = a * a
-                return square * square
-            if b == 1:
-                return a
-            if b == -1:
-                return 1.0 / a
-        return self.xp.power(a, b)
 
     def where(self, condition: Any, a: Any, b: Any) -> Any:
         """`a` where the condition holds, else `b`; CuPy's condition is no bool of Python's."""

@@ -42,6 +42,8 @@ def in_chunks(backend: Backend, function: Callable[..., Any], summed: bool = Fal
         if summed:
             return sum(function(*_piece(flat, pieces, start, start + chunk)) for start in starts)
         first = function(*_piece(flat, pieces, 0, chunk))
+        if not hasattr(first, "dtype"):  # by a formula that chose by a number, and read no array on that side
+            first = xp.asarray(first, xp.result_type(*[flat[k] for k in pieces]))
         buffer = into if onto is None else onto
         fits = buffer is not None and buffer.dtype == first.dtype and buffer.flags.c_contiguous
         whole = buffer if fits else xp.empty(shape, first.dtype)

@@ -182,7 +182,7 @@ def differentiate(formula: Formula, n_operands: int, seed: Formula = ONE, result
             found[node.value] = plus(found[node.value], g)
             continue
         for argument, share in _shares(node, g, node if result is None or node is not formula else result):
-            if argument.kind != "number" and not (share.kind == "number" and share.value == 0):
+            if argument.kind != "number" and share is not ZERO:
                 old = cotangents.get(id(argument))
                 cotangents[id(argument)] = share if old is None else plus(old, share)
     return found
@@ -198,11 +198,16 @@ def _shares(node: Formula, g: Formula, result: Formula) -> list[tuple[Formula, F
     if not node.arguments or not (op := OPS[node.kind]).differentiable or op.integers == "bool":
         return []
     places: dict[int | str, Formula] = {"result": result, **dict(enumerate(node.arguments))}
-    return [
-        (a, strict_product(g, substitute(partial_formula(op, k), places)))
-        for k, a in enumerate(node.arguments)
-        if a.kind != "number" and op.partials[k] is not None
-    ]
+    shares = []
+    for k, argument in enumerate(node.arguments):
+        if argument.kind != "number" and op.partials[k] is not None:
+            rule = partial_formula(op, k)
+            partial = substitute(rule, places)
+            # A number of the program that happens to be 0 is a factor, and has its say in the sign.
+            is_factor = partial.kind == "number" and partial.value == 0 and rule.kind != "number"
+            product = partial if g is ONE else Formula("strict_mul", None, (g, partial))
+            shares.append((argument, product if is_factor else strict_product(g, partial)))
+    return shares
 
 
 def strict_product(g: Formula, partial: Formula) -> Formula:

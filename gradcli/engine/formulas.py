@@ -102,8 +102,10 @@ def scalar_partial(op: Op, operand: int) -> Callable[..., Any]:
 
 
 def strict(g: float, partial: float) -> float:
-    """The product, exactly 0 where either factor is: what nothing depends on, or what doesn't move, contributes nothing."""
-    return 0.0 if g == 0.0 or partial == 0.0 else g * partial
+    """The product, but 0 where it is nan and either factor 0: what nothing depends on, or what doesn't move, contributes nothing.
+    A product that is 0 anyway keeps its sign, so that who repairs and who needn't agree on it."""
+    product = g * partial
+    return 0.0 if product != product and (g == 0.0 or partial == 0.0) else product
 
 
 @per_op
@@ -121,6 +123,8 @@ def scalar_pull(op: Op, operands: tuple[int, ...], repairs: bool) -> Callable[..
             results.append("g")
         elif is_number(partial, -1.0):
             results.append("-g")
+        elif is_number(partial, 0.0):
+            results.append("0.0")
         else:
             value = source.value(partial)
             source.lines.append(f"c{position} = strict(g, {value})" if repairs else f"c{position} = g * {value}")
@@ -163,6 +167,8 @@ def tangent_terms(source: FormulaSource, op: Op, operands: tuple[int, ...], repa
             terms.append(f"t{position}_")
         elif is_number(partial, -1.0):
             terms.append(f"-t{position}_")
+        elif is_number(partial, 0.0):
+            terms.append("0.0")
         elif repairs:
             terms.append(f"strict(t{position}_, {source.value(partial)})")
         else:
@@ -236,6 +242,8 @@ def array_pull(backend: Backend, op: Op, operand: int, repairs: bool, summed: bo
         return lambda g, y, *operands, into=None, onto=None: (
             xp.negative(g, out=into) if onto is None else xp.subtract(onto, g, onto)
         )
+    if is_number(partial, 0.0):
+        return lambda g, y, *operands, into=None, onto=None: _nothing(xp, g) if onto is None else onto
     function = array_partial(backend, op, operand, repairs)
     if is_mask(partial) and not (repairs or summed):
         return lambda g, y, *operands, into=None, onto=None: added(xp.multiply(g, function(y, *operands), out=into), onto)
@@ -264,6 +272,10 @@ def array_pull(backend: Backend, op: Op, operand: int, repairs: bool, summed: bo
     return pull_once
 
 
+def _nothing(xp: Any, like: Any) -> Any:
+    return xp.zeros_like(like) if getattr(like, "shape", ()) else 0.0
+
+
 @per_op
 def array_push(backend: Backend, op: Op, operand: int) -> Callable[..., Any]:
     """The share of one operand's tangent in that of the result, `(t, y, *operands) -> tangent`, as broadcasting leaves it."""
@@ -272,15 +284,17 @@ def array_push(backend: Backend, op: Op, operand: int) -> Callable[..., Any]:
         return lambda t, y, *operands: t
     if is_number(partial, -1.0):
         return lambda t, y, *operands: -t
+    if is_number(partial, 0.0):
+        return lambda t, y, *operands: _nothing(backend.xp, t)
     function = array_partial(backend, op, operand)
     return in_chunks(backend, lambda t, y, *operands: strict_product(backend.xp, t, function(y, *operands)))
 
 
 def strict_product(xp: Any, g: Any, partial: Any) -> Any:
-    """`g * partial`, exactly 0 where either is: repaired only once a non-finite product shows up."""
+    """`strict` on arrays: repaired only once a non-finite product shows up."""
     product = g * partial
     # A finite sum can't have a non-finite term; an infinite one may still be repaired for nothing, which is harmless.
     total = product.sum() if getattr(product, "ndim", 0) else product
     if not xp.isfinite(total):
-        product = xp.where((g == 0) | (partial == 0), 0.0, product)
+        product = xp.where(xp.isnan(product) & ((g == 0) | (partial == 0)), 0.0, product)
     return product

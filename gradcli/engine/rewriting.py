@@ -44,7 +44,7 @@ class Rewriting:
         """A product's opposite by the opposite of a constant in it, where nothing else needs the product. `made` has the nodes
         as they are rewritten."""
         if _is_real(node):
-            return self._number(-node.value)
+            return self._number(-float(node.value))  # an int has no negative zero
         if node.kind not in ("mul", "div") or uses[id(node)] > 1:
             return None
         for k, argument in enumerate(node.arguments):
@@ -70,7 +70,7 @@ class Rewriting:
             if kind != "where" and all(_is_real(a) for a in arguments):
                 numbers = [CPU.xp.float64(a.value) for a in arguments]
                 if kind == "pow":
-                    numbers[1] = float(arguments[1].value)  # as it is written: by some a power is a product (`Backend.power`)
+                    numbers[1] = float(arguments[1].value)  # as it is written: by some a power is a product (`array_edges.power`)
                 return self._number(array_function(CPU, OPS[kind])(*numbers).item())
             if (simpler := simplified(kind, arguments)) is not None:
                 return self._number(simpler.value) if simpler.kind == "number" else simpler
@@ -112,7 +112,7 @@ class Rewriting:
         return self._node("number", value, ())
 
     def _power(self, a: Formula, exponent: Any) -> Formula | None:
-        """As `Backend.power` has it."""
+        """As `array_edges.power` has it."""
         if a.kind == "number" or isinstance(exponent, complex) or exponent not in (2, 3, 4, -1):
             return None
         if exponent == -1:

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..ops import OPS
 from ..ops.formula import Formula
-from .backends import Backend
+from .backends import WRITING, Backend
 from .formula_source import function_of
 from .formulas import array_by_name
 
@@ -128,7 +128,8 @@ class RowSource:
             self._used(argument)
         function = self._names[f"{node.kind}_"] = array_by_name(self._backend, node.kind)
         result = self._results.get(id(node))
-        if whole and type(function) is self._backend.xp.ufunc and (result is not None or not gives_bools(node)):
+        writes = type(function) is self._backend.xp.ufunc or node.kind in WRITING
+        if whole and writes and (result is not None or not gives_bools(node)):
             self._text[id(node)] = out = result or self._buffer()
             self._line(f"{node.kind}_({arguments}, out={out})")
         else:

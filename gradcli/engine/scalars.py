@@ -109,8 +109,8 @@ def gamma(x: float) -> float:
         return math.gamma(x)
     except ValueError:  # a pole, or -inf
         return nan if x else copysign(inf, x)
-    except OverflowError:
-        return inf
+    except OverflowError:  # on the left only next to 0
+        return copysign(inf, x)
 
 
 def sinh(x: float) -> float:

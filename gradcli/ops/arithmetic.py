@@ -29,8 +29,8 @@ def _one_if_first(m: Any, beyond: Any, tie: Any) -> Any:
 
 
 def _pow_by_base(m: Any, y: Any, a: Any, b: Any) -> Any:
-    slope = b * a ** (b - 1)
-    return m.where(b == 0, m.where(a == 0, 0.0, slope), slope)
+    # At b = 0 the power of b - 1 may overflow, while the slope is 0; it is still a function of b there.
+    return m.where(b == 0, m.where(a == 0, 0.0, b * a**b / a), b * a ** (b - 1))
 
 
 def _pow_by_exponent(m: Any, y: Any, a: Any, b: Any) -> Any:
@@ -160,12 +160,12 @@ OPS = [
     # ---- choosing --------------------------------------------------------------------------------------------------
     _op("minimum", "a, b", "The smaller of two values, elementwise.",
         symbolic=lambda s, a, b: s.Min(a, b), integers="keep", aliases=("fmin",),
-        note="ties share the derivative equally", partials=(
+        note="ties share the derivative equally; of 0.0 and -0.0 it takes the first", partials=(
         lambda m, y, a, b: _one_if_first(m, a < b, a == b),
         lambda m, y, a, b: _one_if_first(m, b < a, a == b))),
     _op("maximum", "a, b", "The larger of two values, elementwise.",
         symbolic=lambda s, a, b: s.Max(a, b), integers="keep", aliases=("fmax",),
-        note="ties share the derivative equally", partials=(
+        note="ties share the derivative equally; of 0.0 and -0.0 it takes the first", partials=(
         lambda m, y, a, b: _one_if_first(m, a > b, a == b),
         lambda m, y, a, b: _one_if_first(m, b > a, a == b))),
     _op("clip", "x, low=-inf, high=inf", "x, kept between low and high.",

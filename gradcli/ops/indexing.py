@@ -44,6 +44,11 @@ def _picked(m: Any, g: Any, y: Any, x: Any, value: Any, index: Any, inplace: boo
     return m.sum_to(m.getitem(g, index=index), shape=value.shape)
 
 
+def _strict_product(m: Any, a: Any, b: Any) -> Any:
+    """The product, which keeps the sign of its zeros; where it is nan and either factor 0, it is 0."""
+    return m.where(m.isnan(a * b), m.where(a == 0, 0.0, m.where(b == 0, 0.0, a * b)), a * b)
+
+
 def _strict_partial(m: Any, one: Any, other: Any) -> Any:
     """The other factor; but where the product was repaired it is 0 whatever one does, and so is the partial."""
     return m.where(m.isfinite(other), other, m.where(one == 0, 0.0, other))
@@ -65,7 +70,7 @@ OPS = [
        compute=lambda xp, x, index: x[index], jvp=lambda m, t, y, x, index: t[0][index]),
     Op("strict_mul", "a, b", "The product of a cotangent or tangent and a partial: exactly 0 where either is.", internal=True,
        symbolic=lambda s, a, b: a * b, category="arithmetic",
-       forward=lambda m, a, b: m.where(a == 0, 0.0, m.where(b == 0, 0.0, a * b)), partials=(
+       forward=_strict_product, partials=(
            lambda m, y, a, b: _strict_partial(m, a, b),
            lambda m, y, a, b: _strict_partial(m, b, a))),
 ]  # fmt: skip
