@@ -11,6 +11,7 @@ import contextlib
 import gc
 import os
 import sys
+import time
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -18,6 +19,7 @@ from ..recursion import in_one_piece
 from ..safe_path import leave_out_current_folder
 
 INTERRUPTED, CLOSED_PIPE = 130, 141
+_began: list[float] = []  # when the command line that is running was given
 FEW_COLLECTIONS = 50_000  # new objects before the collector looks at them
 
 
@@ -34,6 +36,7 @@ def main() -> None:
 @in_one_piece
 def run(arguments: Sequence[str]) -> int:
     """Runs one command line and returns its exit code."""
+    _began[:] = [time.monotonic()]
     try:
         try:
             code = _dispatch(arguments)
@@ -52,6 +55,13 @@ def run(arguments: Sequence[str]) -> int:
         return 2
     except KeyboardInterrupt:
         return INTERRUPTED
+    finally:
+        _began.clear()
+
+
+def began() -> float:
+    """When the command line that is running was given, by the monotonic clock."""
+    return _began[0] if _began else time.monotonic()
 
 
 def _end(code: int) -> NoReturn:

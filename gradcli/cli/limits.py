@@ -44,14 +44,15 @@ def limited(
     last_words: Callable[[Diagnostic], object],
     device: str = "cpu",
     grace: float = GRACE,
+    given: float | None = None,
 ) -> Iterator[None]:
     """Runs its block under the limits; raises GradcliError (E404, E405) where one is reached. On a GPU the limit of memory
     is that of the arrays there, which the run sets: of the process the GPU's driver takes as much as it likes.
 
     `last_words` is called, from another thread, before the process is ended for not coming back within `grace` seconds; the
-    exit code is 4 then.
+    exit code is 4 then. `given` is the timeout that the user gave, where `timeout` is what is left of it.
     """
-    with _time_limit(timeout, last_words, grace), _memory_limit(memory if device == "cpu" else None):
+    with _time_limit(timeout, last_words, grace, given or timeout), _memory_limit(memory if device == "cpu" else None):
         try:
             yield
         except (MemoryError, SystemError) as error:
@@ -65,7 +66,9 @@ def out_of_memory(detail: str = "") -> Diagnostic:
 
 
 @contextmanager
-def _time_limit(seconds: float | None, last_words: Callable[[Diagnostic], object], grace: float) -> Iterator[None]:
+def _time_limit(
+    seconds: float | None, last_words: Callable[[Diagnostic], object], grace: float, given: float | None
+) -> Iterator[None]:
     if seconds is None:
         yield
         return
@@ -74,7 +77,7 @@ def _time_limit(seconds: float | None, last_words: Callable[[Diagnostic], object
 
     from .signals import kept_from_threads
 
-    reached = Diagnostic("E404", f"the program ran longer than --timeout {seconds:g} seconds", help="raise --timeout, or do less")
+    reached = Diagnostic("E404", f"the program ran longer than --timeout {given:g} seconds", help="raise --timeout, or do less")
     fired = False
 
     def interrupt(signal_number: int, frame: FrameType | None) -> None:

@@ -114,7 +114,8 @@ def _verify_named(files: list[str] | None, expr: str | None) -> None:
 
 def _in_folder(file: str) -> list[str]:
     """The programs in a folder and the folders in it, but for hidden ones, sorted; of anything else that itself. Raises
-    GradcliError (E002) for a folder without any, or that can't be read."""
+    GradcliError (E002) for a folder without any, or that can't be read, and for what is called like a program but is a pipe, a
+    socket or a device: to read it would wait for ever."""
     if not os.path.isdir(file):
         return [file]
 
@@ -128,6 +129,10 @@ def _in_folder(file: str) -> list[str]:
     if not found:
         help = "its programs are the files that end in `.tg`; name others one by one"
         raise GradcliError(Diagnostic("E002", f"there is no program in the folder `{file}`", help=help))
+    others = [path for path in sorted(found) if os.path.exists(path) and not os.path.isfile(path)]
+    if others:
+        help = "remove it, or name the programs one by one"
+        raise GradcliError(*[Diagnostic("E002", f"cannot read `{path}`: it is no regular file", help=help) for path in others])
     return sorted(found)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ..diagnostics import Diagnostic, GradcliError
-from . import limits, options, output
+from . import began, limits, options, output
 from .terminal import Terminal
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ..tasks.symbolic import ClosedForms
 
 SECONDS = 10.0  # for one program, unless --timeout says otherwise
-LEAST = 0.3  # seconds that simplification gets in any case
 
 
 def command(
@@ -71,7 +70,7 @@ def command(
     options.verify_apart(files, output_file)
     from ..tasks.evaluation import Options
 
-    seconds = limits.parse_timeout(timeout) or SECONDS
+    seconds = limits.parse_timeout(timeout)
     job = _Job(Terminal(color, quiet, verbose), format, output_file, to, order, simplify, seconds)
     try:
         wanted = Options(
@@ -102,7 +101,7 @@ class _Job:
     """One call of the command: the answers so far, and how they are told."""
 
     def __init__(
-        self, terminal: Terminal, format: str, path: str | None, to: str, order: int, simplify: bool, seconds: float
+        self, terminal: Terminal, format: str, path: str | None, to: str, order: int, simplify: bool, seconds: float | None
     ) -> None:
         self.terminal, self.format, self.path = terminal, format, path
         self.to, self.order, self.simplify, self.seconds = to, order, simplify, seconds
@@ -110,12 +109,12 @@ class _Job:
         self.current = ""
 
     def run(self, name: str, expr: str | None, values: Mapping[str, Any], wanted: Options) -> None:
-        """The closed forms of one program; what is wrong with it is part of its answer. What its run leaves of the time goes
-        into simplification."""
+        """The closed forms of one program; what is wrong with it is part of its answer. What its run and the writing of its
+        forms leave of the time goes into simplification."""
         from ..tasks.programs import parse_program, program_source
 
         self.current = name
-        started = time.monotonic()
+        begun = time.monotonic() if self.answers else began()
         try:
             source = program_source(name, expr)
             self.current = source.name
@@ -124,11 +123,18 @@ class _Job:
                 simplifier = stack.enter_context(_simplifier()) if self.simplify else None  # its imports go on beside ours
                 from ..tasks import symbolic
 
-                with limits.limited(self.seconds, wanted.max_memory, self.fail):
+                # A time that the user gave holds for all of it; else imports don't count.
+                deadline = time.monotonic() + SECONDS if self.seconds is None else begun + self.seconds
+                left = max(deadline - time.monotonic(), 1e-3)
+                with limits.limited(left, wanted.max_memory, self.fail, given=self.seconds or SECONDS):
                     found: ClosedForms = symbolic.closed_forms(program, values, wanted, self.order)
+                    started = time.monotonic()
+                    answer = symbolic.written(found, self.to)
                 if simplifier is not None:
-                    symbolic.simplify(found, simplifier, max(self.seconds - (time.monotonic() - started), LEAST))
-                self.answers.append(symbolic.written(found, self.to))
+                    now = time.monotonic()
+                    symbolic.simplify(found, simplifier, max(deadline - now - (now - started), 0.0))
+                    answer = symbolic.written(found, self.to)
+                self.answers.append(answer)
         except GradcliError as error:
             self.reject(error.diagnostics)
 

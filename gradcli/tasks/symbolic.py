@@ -198,30 +198,18 @@ def _settled(form: Any) -> Any:
 
 def simplify(found: ClosedForms, simplifier: Simplifier, seconds: float) -> None:
     """Puts simpler forms in the place of those that have one. What takes longer than `seconds` in all stays as it is, and
-    a diagnostic says so; so does what SymPy turned into something that isn't equal at the point."""
+    a diagnostic says so."""
     everything = [found.values, found.derivatives]
     forms = list(dict.fromkeys(form for table in everything for form in calculus.flat_forms(table)))
     with deep_stack():
-        simpler = simplifier.simplified(forms, seconds)
-        places = {
-            form: new for form, new in zip(forms, simpler, strict=True) if new is not None and _is_same(form, new, found.point)
-        }
+        simpler = simplifier.simplified(forms, found.point, seconds)
+        places = {form: new for form, new in zip(forms, simpler, strict=True) if new is not None}
         found.values = _replaced(found.values, places)
         found.derivatives = {of: _replaced(row, places) for of, row in found.derivatives.items()}
     if None in simpler:
         unfinished = f"{simpler.count(None)} of {len(forms)} forms"
         message = f"simplification was cut off after {seconds:.3g} seconds: {unfinished} are as they were derived"
         found.diagnostics.append(Diagnostic("W342", message, help="raise --timeout, or write --no-simplify"))
-
-
-def _is_same(form: Any, new: Any, point: Mapping[Any, Any]) -> bool:
-    """Whether two forms have the same value at the point, as far as fifteen digits tell."""
-    if form == new:
-        return True
-    a, b = (calculus.evaluate(f, point, 20) for f in (form, new))
-    if not (a.is_number and b.is_number):
-        return bool(a == b)
-    return a == b or bool(abs(a - b) <= 1e-12 * abs(a)) or (a.is_finite is not True and b.is_finite is not True)
 
 
 def _replaced(table: Mapping[Any, Any], places: Mapping[Any, Any]) -> dict[Any, Any]:
@@ -238,7 +226,7 @@ def written(found: ClosedForms, to: str) -> Symbolic:
         for of, row in found.derivatives.items()
     }
     found = replace(found, derivatives=rows)
-    answer = Symbolic(found.file, to, summed=found.summed, diagnostics=found.diagnostics, notes=found.notes)
+    answer = Symbolic(found.file, to, summed=found.summed, diagnostics=list(found.diagnostics), notes=found.notes)
     with deep_stack():
         write = {"pretty": printing.pretty, "latex": printing.latex}.get(to, printing.text)
         answer.values = {of: write(form) for of, form in found.values.items()}

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import re
 import shlex
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -197,6 +200,27 @@ def test_a_folder_without_programs(gradcli: Run, command: str) -> None:
     assert done.code == 2
     assert "error[E002]: there is no program in the folder `programs/none`" in done.err
     assert "end in `.tg`" in done.err
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names here")
+@pytest.mark.parametrize("command", ["check", "eval", "symbolic", "why"])
+@pytest.mark.parametrize("kind", ["pipe", "socket", "device"])
+def test_what_is_no_regular_file_is_refused(gradcli: Run, tmp_path: Path, command: str, kind: str) -> None:
+    """It would be read for ever."""
+    (tmp_path / "a.tg").write_text("var x = 2.0\ny = x**2\n")
+    path = tmp_path / "x.tg"
+    with contextlib.ExitStack() as stack:
+        if kind == "pipe":
+            os.mkfifo(path)
+        elif kind == "socket":
+            bound = stack.enter_context(socket.socket(socket.AF_UNIX))
+            stack.enter_context(contextlib.chdir(tmp_path))  # the name of a socket is short
+            bound.bind("x.tg")
+        else:
+            path.symlink_to("/dev/zero")
+        done = gradcli(f"{command} .")
+    assert done.code == 2
+    assert "error[E002]: cannot read `x.tg`: it is no regular file" in done.err
 
 
 @pytest.mark.usefixtures("folder")

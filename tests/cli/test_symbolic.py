@@ -105,6 +105,50 @@ def test_simplification_is_cut_off(gradcli: Run) -> None:
     assert (quiet.err, quiet.code) == ("", 0)
 
 
+def test_what_is_simpler_is_verified_by_the_process_that_can_be_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SymPy may take for ever to evaluate a form, too."""
+    from gradcli.engine.symbolic import calculus
+    from gradcli.tasks import symbolic
+    from gradcli.tasks.evaluation import Options
+    from gradcli.tasks.programs import parse_program
+    from gradcli.tasks.simplifying import Simplifier
+
+    node = parse_program(package.diagnostics.Source("<expr>", "var x = 0.5; y = sin(x)**2 + cos(x)**2"))
+    found = symbolic.closed_forms(node, {}, Options())
+    monkeypatch.setattr(calculus, "evaluate", None)
+    with Simplifier() as simplifier:
+        symbolic.simplify(found, simplifier, 60.0)
+    assert str(found.values["y"]) == "1"
+    assert found.diagnostics == []
+
+
+def test_what_is_not_equal_at_the_point_is_no_simpler_form(monkeypatch: pytest.MonkeyPatch, capfdbinary: Any) -> None:
+    import io
+    import pickle
+
+    import sympy
+
+    from gradcli.engine.symbolic import simplifier
+
+    x = sympy.Symbol("x")
+    monkeypatch.setattr(sympy, "simplify", lambda form: sympy.Integer(1))
+    monkeypatch.setattr(simplifier, "_limit", lambda seconds: None)
+    for value, expected in ((0.0, sympy.Integer(1)), (1.0, sympy.cos(x))):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(pickle.dumps(([sympy.cos(x)], {x: value}, 9.0)))))
+        simplifier.serve()
+        assert pickle.loads(capfdbinary.readouterr().out[8:]) == (0, expected)
+
+
+def test_the_time_counts_from_the_beginning(gradcli: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is imported, read and written counts, too."""
+    from gradcli.cli import symbolic
+
+    monkeypatch.setattr(symbolic, "began", lambda: time.monotonic() - 100.0)
+    result = gradcli("symbolic -e 'x**2' --timeout 50")
+    assert (result.code, result.out) == (4, "")
+    assert "error[E404]: the program ran longer than --timeout 50 seconds" in result.err
+
+
 @pytest.mark.skipif(not Path("/proc").exists(), reason="looks at processes")
 def test_no_process_is_left_behind() -> None:
     command = [sys.executable, "-m", "gradcli", "symbolic", "-e", SLOW, "--timeout", "30"]

@@ -12,9 +12,9 @@ import selectors
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import IO, Any
 
 from ...safe_path import python_that_serves
 
@@ -40,14 +40,15 @@ class Simplifier:
                 with suppress(OSError):  # what it never read
                     pipe.close()
 
-    def simplified(self, forms: Sequence[Any], seconds: float) -> list[Any]:
-        """The forms, simplified; None where that took too long, for all of them together, or came to nothing."""
+    def simplified(self, forms: Sequence[Any], point: Mapping[Any, Any], seconds: float) -> list[Any]:
+        """The forms, simplified, or as they were where SymPy's isn't equal at the point; None where that took too long, for all
+        of them together, or came to nothing."""
         found: list[Any] = [None] * len(forms)
         deadline = time.monotonic() + seconds
         assert self.child.stdin is not None
         assert self.child.stdout is not None
         try:
-            request = pickle.dumps((list(forms), seconds))
+            request = pickle.dumps((list(forms), dict(point), seconds))
             self.child.stdin.write(request)
             self.child.stdin.close()
         except (OSError, RecursionError):  # the child didn't come up, or a form is nested too deep
@@ -77,22 +78,39 @@ def _answers(pipe: int, deadline: float) -> Iterator[tuple[int, Any]]:
 
 def serve() -> None:
     """Reads forms from standard input, and writes each one simplified to standard output, short ones first."""
-    import sympy
+    from . import calculus  # noqa: F401 - SymPy is imported while the parent gets its question ready
 
     sys.setrecursionlimit(20_000)
-    answers = os.fdopen(os.dup(1), "wb")
-    forms, seconds = pickle.load(sys.stdin.buffer)
+    forms, point, seconds = pickle.load(sys.stdin.buffer)
     _limit(seconds)
+    with os.fdopen(os.dup(1), "wb") as answers:
+        _answer(forms, point, answers)
+
+
+def _answer(forms: Sequence[Any], point: Mapping[Any, Any], answers: IO[bytes]) -> None:
+    import sympy
+
+    from .calculus import evaluate
+
     for k in sorted(range(len(forms)), key=lambda k: int(forms[k].count_ops())):
         answer = io.BytesIO()
         try:
             found = sympy.simplify(forms[k])
-            pickle.dump((k, found if found.count_ops() < forms[k].count_ops() else forms[k]), answer)
+            if found.count_ops() >= forms[k].count_ops() or not _is_same(*(evaluate(f, point, 20) for f in (forms[k], found))):
+                found = forms[k]
+            pickle.dump((k, found), answer)
         except Exception:  # whatever goes wrong inside SymPy, the form as it was is right
             answer = io.BytesIO(pickle.dumps((k, forms[k])))
         data = answer.getvalue()
         answers.write(len(data).to_bytes(8, "big") + data)
         answers.flush()
+
+
+def _is_same(a: Any, b: Any) -> bool:
+    """Whether two forms have the same value at a point, as far as fifteen digits tell."""
+    if not (a.is_number and b.is_number):
+        return bool(a == b)
+    return a == b or bool(abs(a - b) <= 1e-12 * abs(a)) or (a.is_finite is not True and b.is_finite is not True)
 
 
 def _limit(seconds: float) -> None:
