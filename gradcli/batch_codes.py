@@ -28,8 +28,10 @@ CODES = {
     "E607": Code(
         "a row's answer doesn't fit into the columns",
         "The columns of the output are those of the first rows that succeed. This row gives another shape, text where the\n"
-        "others have numbers, or a name that they don't have.",
-        "Pad arrays to one shape, give every name a value on every path, or compute such rows in a job of their own.",
+        "others have numbers, or a name that they don't have; or a float where ints were written already that can't be read\n"
+        "and written again, from a pipe or to one.",
+        "Pad arrays to one shape, give every name a value on every path, write `1.0 * n` for ints beside floats, or compute\n"
+        "such rows in a job of their own.",
         '$ printf \'{"x": [1]}\\n{"x": [1, 2]}\\n\' > d.jsonl\n'
         "$ gradcli batch -e 'x**2' --rows d.jsonl -o - --out-format jsonl",
     ),

@@ -60,7 +60,7 @@ class RowRuns:
         while pending:
             rows = pending.pop()
             if len(rows) < 2:
-                yield from map(self._alone, rows.tolist())
+                yield from self.singly(rows)
                 continue
             found, others = self._attempt(rows, size)
             if found is not None:
@@ -69,6 +69,10 @@ class RowRuns:
             if self._crowded:
                 gc.collect()  # a run that was stopped refers to itself
                 self._crowded = False
+
+    def singly(self, rows: Any) -> Iterator[Answered | Failed]:
+        """The answers for these rows, each by itself."""
+        return map(self._alone, rows.tolist())
 
     def _attempt(self, rows: Any, size: int) -> tuple[Answered | Failed | None, list[Any]]:
         """What a run for some of the rows gave, if it did, and the rows that are to run again."""

@@ -67,6 +67,7 @@ WRITERS: dict[str, Callable[..., Writer]] = {
     "npz": _npz,
 }
 COMPRESSED = ("parquet",)  # whose writers take a `compression`, too
+TEXTS = ("csv", "tsv", "jsonl")  # where a column may go on with floats after ints
 STREAMED = ("csv", "tsv", "jsonl", "arrow")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,8 +25,8 @@ from ...rows.writing import Column
 from ..evaluate import prepare
 from ..probes import probes
 from .answers import Named, ask
-from .collecting import TEXT, Collected, fields_of
-from .plan import Field, Plan, gives_columns
+from .collecting import Collected, fields_of
+from .plan import TEXT, Field, Plan, gives_columns
 from .processes import ALIGNED, Empty
 from .shared import FirstRuns
 
@@ -47,6 +48,7 @@ class Reject(NamedTuple):
 class Outcome(NamedTuple):
     """What a block gave: columns of the rows that succeeded, in order; or their `totals` for a reduction.
 
+    fields    the columns of the plan, wider where these rows need it; () where there are none
     runs      how often the program ran; `tiles` would have done if no rows had parted or failed
     """
 
@@ -57,6 +59,7 @@ class Outcome(NamedTuple):
     runs: int = 0
     tiles: int = 0
     totals: dict[str, Any] | None = None
+    fields: tuple[Field, ...] = ()
 
     @property
     def failed(self) -> int:
@@ -96,7 +99,7 @@ class Computer:
             return self._compute(block, empty)
 
     def _compute(self, block: Block, empty: Empty) -> Outcome:
-        collected = Collected(self.plan.fields, block.size, self.backend, empty)
+        collected = Collected(self.plan.fields, block.size, self.backend, empty, self.plan.widens)
         rejects: dict[int, tuple[Diagnostic, ...]] = {
             row: (Diagnostic("E605", reason),) for row, reason in block.rejected.items()
         }
@@ -104,7 +107,8 @@ class Computer:
         for rows, inputs in self._parts(block, rejects):
             for index, tile in _tiles(rows, inputs, self.plan.tile):
                 row_runs = self._row_runs(tile)
-                for found in row_runs.answers(_size(index)):
+                answers: Iterator[Answered | Failed] = row_runs.answers(_size(index))
+                while (found := next(answers, None)) is not None:
                     at = _within(index, found.rows)
                     if isinstance(found, Failed):
                         diagnostics = found.diagnostics
@@ -112,6 +116,10 @@ class Computer:
                         misfit = collected.put(at, found.good, found.group, found.answer)
                         diagnostics = [] if misfit is None else [misfit]
                         at = at if found.good is None else _within(at, np.flatnonzero(found.good))
+                        if diagnostics and len(found.rows) > 1 and not self.plan.widens:  # an int beside floats is one of them
+                            alone = row_runs.singly(found.rows if found.good is None else found.rows[found.good])
+                            answers = chain(alone, answers)
+                            continue
                     if diagnostics:
                         rejects.update(dict.fromkeys(np.arange(block.size)[at].tolist(), tuple(diagnostics)))
                 runs, tiles = runs + row_runs.runs, tiles + 1
@@ -233,7 +241,7 @@ class Computer:
                 if done is not None:
                     array, absent = array[..., done], None if absent is None else absent[done]
                 columns.append(Column(field.name, np.moveaxis(array, -1, 0), absent))
-        return Outcome(block.start, block.size, columns, refused, runs, tiles, totals)
+        return Outcome(block.start, block.size, columns, refused, runs, tiles, totals, tuple(collected.fields.values()))
 
 
 def read_range(plan: Plan, task: Range | BadPart) -> Block | Outcome:

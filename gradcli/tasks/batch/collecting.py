@@ -12,13 +12,11 @@ from ...engine.backends import Backend, dtype_name, shape_of
 from ...engine.lanes import Group, Lanes, spread
 from ...engine.values import show_shape
 from .answers import Named
-from .plan import Field
-
-TEXT = "str"
+from .plan import TEXT, Field
 
 
 def fields_of(answers: Iterable[Named]) -> tuple[Field, ...]:
-    """The columns of these answers; a value that is none has the kind of the first that isn't, or is a float."""
+    """The columns of these answers, wide enough for all; a value that is none has the kind of the others, or is a float."""
     found: dict[str, Field] = {}
     unknown: dict[str, Field] = {}
     for named in answers:
@@ -28,6 +26,8 @@ def fields_of(answers: Iterable[Named]) -> tuple[Field, ...]:
                 found.setdefault(name, unknown[name])
             elif name not in found or found[name] is unknown.get(name):
                 found[name] = field_of(name, value)
+            else:
+                found[name] = found[name].beside(field_of(name, value)) or found[name]
     return tuple(found.values())
 
 
@@ -37,12 +37,17 @@ def field_of(name: str, value: Any) -> Field:
 
 class Collected:
     """What `size` rows gave: an array for each field, with the rows last; `done` says which rows succeeded, and `absent`,
-    for the fields where some have none, which these are."""
+    for the fields where some have none, which these are. Where the fields may `widen`, ints get to be floats beside floats."""
 
     def __init__(
-        self, fields: Iterable[Field], size: int, backend: Backend, empty: Callable[[tuple[int, ...], Any], Any] = np.empty
+        self,
+        fields: Iterable[Field],
+        size: int,
+        backend: Backend,
+        empty: Callable[[tuple[int, ...], Any], Any] = np.empty,
+        widens: bool = True,
     ) -> None:
-        self.fields = {field.name: field for field in fields}
+        self.fields, self._widens = {field.name: field for field in fields}, widens
         self.size, self.backend = size, backend
         self.arrays = {f.name: empty((*f.shape, size), object if f.dtype == TEXT else f.dtype) for f in self.fields.values()}
         self._takes_over = empty is np.empty  # arrays as they are, if they have all rows
@@ -52,10 +57,18 @@ class Collected:
     def put(self, index: Any, good: Any, group: Group | None, named: Named) -> Diagnostic | None:
         """Takes the answers for the rows `index` (a slice, or their numbers), of which they hold where `good` does. What
         doesn't fit is refused, whole: the diagnostic says why."""
+        wider = {}
         for name, value in named.items():
-            wrong = None if value is None else _misfit(self.fields.get(name), name, value)
-            if wrong:
-                return Diagnostic("E607", wrong)
+            if value is not None:
+                field, own = self.fields.get(name), field_of(name, value)
+                found = None if field is None else field.beside(own)
+                if field is None or found is None or not (self._widens or found == field):
+                    return Diagnostic("E607", _misfit(field, own))
+                if found != field:
+                    wider[name] = found
+        for name, field in wider.items():
+            self.arrays[name] = self.arrays[name].astype(field.dtype)
+        self.fields.update(wider)
         if good is not None:
             index = (np.arange(self.size)[index] if type(index) is slice else index)[good]
         has_all = self._takes_over and type(index) is slice and index == slice(0, self.size)
@@ -118,15 +131,10 @@ def sum_of(name: str, array: Any) -> Any:
     return total
 
 
-def _misfit(field: Field | None, name: str, value: Any) -> str:
-    """Why a value doesn't go into its column; "" where it does."""
-    own = field_of(name, value)
+def _misfit(field: Field | None, own: Field) -> str:
+    """Why what a row gives doesn't go into its column."""
     if field is None:
-        return f"it gives `{name}`, which the first rows don't"
+        return f"it gives `{own.name}`, which the first rows don't"
     if own.shape != field.shape:
-        return f"`{name}` has shape {show_shape(own.shape)}, and {show_shape(field.shape)} in the first rows"
-    if own.dtype != field.dtype and not (
-        TEXT not in (own.dtype, field.dtype) and np.can_cast(own.dtype, field.dtype, "same_kind")
-    ):
-        return f"`{name}` is {own.dtype}, and {field.dtype} in the first rows"
-    return ""
+        return f"`{own.name}` has shape {show_shape(own.shape)}, and {show_shape(field.shape)} in the first rows"
+    return f"`{own.name}` is {own.dtype}, and {field.dtype} in the first rows"

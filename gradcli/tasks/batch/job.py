@@ -6,7 +6,8 @@ import hashlib
 import pickle
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import asdict, replace
 from functools import partial
 from itertools import chain
@@ -19,12 +20,13 @@ from ...lang import program
 from ...lang.imports import imported_texts
 from ...rows.blocks import BadPart, Range
 from ...rows.sources import STDIN, Source, open_source
+from ...rows.writing import TEXTS
 from ..evaluate import verify_inputs
 from ..programs import with_inputs
 from .block import Computer, Outcome, read_range
 from .journal import fingerprint
 from .output import Output, unwritable
-from .plan import Field, Plan, bound_columns, gives_columns, verify_names
+from .plan import TEXT, Field, Plan, bound_columns, gives_columns, verify_names
 from .processes import can_fork, in_processes
 from .request import STDOUT, Request, output_format, verify_apart
 from .summary import Summary
@@ -69,6 +71,7 @@ class Job:
         self.plan = Plan(
             node.source, request.options, imported_texts(node), request.shared, columns, keep, request.nan, request.reduce
         )
+        self.plan = replace(self.plan, widens=self._begins_again or bool(request.reduce) or self.format in TEXTS)
         self.sizes = sizes_for(request.options.device)
         self.block_rows = request.block_rows or _block_rows(self.source, self.sizes.block)
         # A scheduler's workers have devices of their own, which needn't be here.
@@ -87,15 +90,12 @@ class Job:
             output = Output(self.request, self.format, self.source, self.summary, self._fingerprint())
             if output.known:
                 self._learn(tuple(Field(n, d, tuple(s)) for n, d, s in output.known["fields"]), output.known["tile"])
-            if not output.delivered:
-                for outcome in self._outcomes(self._begun(output)):
-                    if outcome.rejects and self.request.fails:
-                        raise StoppedError(*output.words(outcome.rejects[0]))
-                    output.put(outcome)
-                    self.summary.seconds = time.monotonic() - began
-                    progress(self.summary, self._total(self._shares.popleft()))
-                if not self.plan.fields:
-                    self._learn(self._here().expected(), 1)
+            while not output.delivered and not self._go_through(output, began, progress):
+                output.close()  # what it has is of narrower columns than the job's
+                self.summary = self._summary()
+                self.summary.tile, self.summary.kind = self.plan.tile, self._kind()
+                self._shares.clear()
+                output = Output(replace(self.request, resume=False), self.format, self.source, self.summary, self._fingerprint())
             output.finish(self.plan)
             self.summary.complete = True
         except BrokenPipeError:
@@ -108,6 +108,28 @@ class Job:
                 self.told += output.told
                 output.close()
         return self.summary
+
+    def _go_through(self, output: Output, began: float, progress: Progress) -> bool:
+        """Writes all outcomes; whether the columns were wide enough for them. Where they weren't, the plan has those that are."""
+        with closing(self._outcomes(self._begun(output))) as outcomes:
+            for outcome in outcomes:
+                if outcome.rejects and self.request.fails:
+                    raise StoppedError(*output.words(outcome.rejects[0]))
+                if outcome.fields and (wider := _together(self.plan.fields, outcome.fields)) != self.plan.fields:
+                    self._learn(wider, self.plan.tile)
+                    if self._begins_again:
+                        return False
+                output.put(_fitted(outcome, self.plan.fields))
+                self.summary.seconds = time.monotonic() - began
+                progress(self.summary, self._total(self._shares.popleft()))
+        if not self.plan.fields:
+            self._learn(self._here().expected(), 1)
+        return True
+
+    @property
+    def _begins_again(self) -> bool:
+        """Whether the data can be read once more, and nobody has seen any of the output yet."""
+        return self.request.data != STDIN and (self.request.out != STDOUT or bool(self.request.reduce))
 
     # ---- beginning -----------------------------------------------------------------------------------------------------
 
@@ -199,7 +221,7 @@ class Job:
                 break
         return chain(seen, ranges)
 
-    def _outcomes(self, ranges: Iterable[Range | BadPart]) -> Iterator[Outcome]:
+    def _outcomes(self, ranges: Iterable[Range | BadPart]) -> Generator[Outcome, None, None]:
         request = self.request
         if request.workers:
             from .local import on_workers
@@ -242,3 +264,18 @@ def _block_rows(source: Source, most: int) -> int:
     if source.rows and source.bytes:
         width = max(width, source.bytes // (8 * source.rows))
     return max(min(most, LEAST_ROWS), min(most, BLOCK_NUMBERS // width))
+
+
+def _together(fields: tuple[Field, ...], others: tuple[Field, ...]) -> tuple[Field, ...]:
+    """Columns that hold what both do; the others are those of a plan with the same names."""
+    return tuple([field.beside(other) or field for field, other in zip(fields, others, strict=True)])
+
+
+def _fitted(outcome: Outcome, fields: tuple[Field, ...]) -> Outcome:
+    """The outcome in the columns of the job, which others may have made wider."""
+    dtypes = {field.name: field.dtype for field in fields if field.dtype != TEXT}
+    if all(dtypes.get(field.name, field.dtype) == field.dtype for field in outcome.fields):
+        return outcome
+    first = len(outcome.columns) - len(outcome.fields)  # after those that were kept
+    columns = [replace(c, values=c.values.astype(dtypes.get(c.name, c.values.dtype))) for c in outcome.columns[first:]]
+    return outcome._replace(columns=[*outcome.columns[:first], *columns])

@@ -14,9 +14,9 @@ from ...rows.sources import Source
 from ...rows.writing import WRITERS, Column, open_stdout
 from ...rows.writing.columns import Writer
 from .block import Outcome, Reject
-from .collecting import TEXT, sum_of
+from .collecting import sum_of
 from .journal import Finished, Journal
-from .plan import Field, Plan
+from .plan import TEXT, Field, Plan
 from .rejects import entry, told
 from .request import STDOUT, Request
 from .summary import Summary
@@ -139,7 +139,7 @@ class Output:
         count = sum(rows for rows, _ in self._totals)
         for f in (f for f in fields if f.dtype != TEXT):
             parts = [sums[f.name] for _, sums in self._totals if f.name in sums]
-            if parts and parts[0].dtype.kind == "i":
+            if parts and all(part.dtype.kind == "i" for part in parts):
                 total = sum_of(f.name, np.stack(parts, axis=-1))
             else:
                 total = sum(parts, np.zeros(f.shape, f.dtype))

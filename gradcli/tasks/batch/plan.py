@@ -7,11 +7,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ...diagnostics import Diagnostic, GradcliError, Source, did_you_mean
 from ...engine.evaluator import declared_names
 from ...engine.requests import named_outputs
 from ...lang import program
 from ..evaluation import Options
+
+TEXT = "str"
 
 
 class Field(NamedTuple):
@@ -20,6 +24,17 @@ class Field(NamedTuple):
     name: str
     dtype: str
     shape: tuple[int, ...]
+
+    def beside(self, other: Field) -> Field | None:
+        """The column that holds what both do: of ints and floats, floats. None for other shapes, and for text beside numbers."""
+        if self == other:
+            return self
+        if self.shape != other.shape or TEXT in (self.dtype, other.dtype):
+            return None
+        kinds = [np.dtype(field.dtype).kind in "fc" for field in (self, other)]
+        if kinds[0] is not kinds[1]:
+            return self if kinds[0] else other
+        return self._replace(dtype=np.result_type(self.dtype, other.dtype).name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +48,8 @@ class Plan:
     nan       "keep" or "error": whether a row with a nan among its answers is rejected
     reduce    "", "sum" or "mean": whether there is one row for all
     tile      rows that run at once
-    fields    the columns of the answer, as the first rows that succeed have them
+    fields    the columns of the answer, as far as rows are known
+    widens    whether a column of them may still become one of floats; else such rows are rejected
     """
 
     source: Source
@@ -46,6 +62,7 @@ class Plan:
     reduce: str = ""
     tile: int = 0
     fields: tuple[Field, ...] = ()
+    widens: bool = True
 
 
 def bound_columns(
