@@ -51,6 +51,7 @@ def compile_declare(c: Compiler, node: program.Declare) -> Callable[[list[Any]],
 
     k, name, cell = node.slot.index + FRAME_HEAD, node.slot.name, node.slot.cell
     value = None if node.value is None else compile_part(c, node.value)
+    ends = [] if node.domain is None else [compile_expression(c, end) for end in (node.domain.low, node.domain.high)]
     path_of, in_module = c.path(node.slot), c.in_module
 
     def declare(frame: list[Any]) -> None:
@@ -79,6 +80,9 @@ def compile_declare(c: Compiler, node: program.Declare) -> Callable[[list[Any]],
             variable = state
         else:
             variable.attach(run)
+            if node.domain is not None and run.domains is not None:
+                low, high = (primal(read(end(frame))) for end in ends)
+                run.domains.append((variable, low, high, node.domain.span))
             if not in_module:  # whoever holds an instance holds its variables
                 run.declared[path] = variable
         _bind(frame, k, cell, variable)

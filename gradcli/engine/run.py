@@ -77,11 +77,12 @@ class Run:
     passed     statements at least that loops did together, which no step counts
     draws      calls of random builtins so far: with the seed, the whole state of the generator
     claims     the two sides of every `expect A ~= B` that held, where they are to be differentiated, and its node
+    domains    the two ends of the domains that variables declare, where they are asked for: (variable, low, high, place)
     """
 
     __slots__ = (
         "_free_memory", "asks", "attached", "backend", "bodies", "changes", "claims", "declared", "depth", "derives",
-        "diagnostics", "direction", "direction_level", "draws", "executed", "expectations", "group", "imports",
+        "diagnostics", "direction", "direction_level", "domains", "draws", "executed", "expectations", "group", "imports",
         "inputs", "level", "once", "outputs", "parts_rows", "passed", "paused", "place", "printed", "recordings",
         "replaced", "rules", "settings", "sizes", "steps", "trace", "unconnected", "used_inputs",
     )  # fmt: skip
@@ -105,6 +106,7 @@ class Run:
         self.attached: WeakValueDictionary[int, Any] = WeakValueDictionary()
         self.draws = 0
         self.claims: list[tuple[Any, Any, Any]] | None = None
+        self.domains: list[tuple[Any, Any, Any, Span]] | None = None
         self.group: Group | None = None
         self.parts_rows = False
         self.changes: list[dict[Any, Any]] = []

@@ -153,7 +153,8 @@ def _wrong(check: Check, what: str, wrong: list[Finding]) -> Diagnostic:
     wrong = [f for f in wrong if f.method != "against"]
     said = found([f for f in wrong if f.method in METHODS]) or first.reason
     if first.method == "rules":
-        what, said = "a derivative that the program asks for", "an operation's rule isn't its derivative"
+        at = f" at point {first.point}" if first.point else ""
+        what, said = f"a derivative that the program asks for{at}", "an operation's rule isn't its derivative"
     message = f"{what} is wrong: {said}"
     blamed = next((b for b in check.blamed if b.output == first.output), None)
     if blamed is None:

@@ -100,9 +100,13 @@ TOGETHER = [
     "var x = 1.5 in (1.1, 3.0); s = x; while s < 20.0 { s = s * x }; y = s",
     "var x = 0.5 in (0.1, 1.0); fn f(t) = sin(t)*t; y = grad(f)(x)**2",
     "var x = [[2.0, 0.3], [0.1, 1.5]] in (0.1, 3.0); y = sum(x @ x)",
-    "var x = 0.5 in (0.1, 1.0); frozen s = 2.0 in (1.0, 3.0); y = s * x**2",
+    "var x = 0.5 in (0.1, 1.0); fn f(t) = sin(t)*t; y = grad(f)(x)",
 ]
 APART = [
+    "var x = 0.5 in (0.1, 1.0); frozen s = 2.0 in (1.0, 3.0); y = s * x**2",
+    "var x = 2.0 in (0.5, 3.0); output y = x**2; output z = log(int64(x) - 1.0)",
+    "fn f(t) { return t**2 } backward (dy) { return 2 * t * dy * where(t > 0.8, 1.01, 1.0) }\nvar x = 0.5 in (0.1, 1.0)\n"
+    "y = grad(f)(x) * x",
     "var x = 0.5 in (-1.0, 1.0); y = log(x)",
     "var x = 0.5 in (0.0, 1.0); a = [1.0, 2.0]; if x < 0.49 { y = a[7] } else { y = x }",
     "var x = 0.5 in (-1.0, 1.0); y = round(4 * x) * x + abs(x)",

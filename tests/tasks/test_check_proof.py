@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,9 +15,10 @@ from hypothesis import strategies as st
 
 from gradcli.diagnostics import Source
 from gradcli.report.checks import problem_of, proved, summary
-from gradcli.tasks.check.checking import check
+from gradcli.tasks.check.checking import check, check_file
 from gradcli.tasks.check.point import Case
 from gradcli.tasks.check.results import METHODS, Check, CheckOptions, nothing_in_all
+from gradcli.tasks.evaluation import Options
 from gradcli.tasks.programs import parse_program
 
 from ..engine.random_programs import RELAXED
@@ -85,6 +87,27 @@ def test_an_output_that_is_not_finite_fails_even_without_a_gradient() -> None:
     found = run("var x = 2.0; output y = x**2; output z = detach(x) * 0.0 / 0.0")
     assert {(r.output, r.variable): r.verdict for r in found.results} == {("y", "x"): "verified", ("z", ""): "nonfinite"}
     assert found.exit_code == 1
+
+
+@pytest.mark.parametrize(
+    "output", ["y = grad(sqrt(x - 2.0), x)", "y = int64(x) / 0", "y = {a: [log(-x), 1.0], b: none}", "y = [x > 0, log(-x)]"]
+)
+def test_so_does_an_output_that_gets_no_gradient_unasked(output: str) -> None:
+    text = f"var x = 2.0; output z = x**2; output {output}"
+    found = run(text)
+    assert "nonfinite" in {r.verdict for r in found.results if r.output == "y"}
+    assert found.exit_code == 1
+    assert run(text, nonfinite=True).exit_code == 0
+    assert run(text, run=Options(of=("z",), mode="reverse")).exit_code == 0
+
+
+@pytest.mark.parametrize("output", ["z = log(int64(x) - 1.0)", "z = grad(h(x), x)"])
+def test_and_one_that_is_not_finite_at_a_random_point(output: str) -> None:
+    rule = "fn h(a) { return a**2 } backward (dy) { return dy * 2 * a * where(a < 2.0, nan, 1.0) }\n"
+    text = f"{rule}var x = 2.0 in (0.5, 3.0); output y = x**2; output {output}"
+    assert run(text).exit_code == 0
+    found = run(text, points=6)
+    assert {r.output: r.verdict for r in found.results if r.output in "yz"} == {"y": "verified", "z": "nonfinite"}
 
 
 def test_it_fails_at_random_points_too() -> None:
@@ -300,6 +323,42 @@ def test_expectations_are_evaluated_at_every_point(program: str, order: int) -> 
     failed = [e for e in found.expectations if not e.passed]
     assert any("at point" in e.message for e in failed)
     assert len({e.line for e in failed}) == 1
+
+
+ELSEWHERE = "fn h(a) { return a**2 } backward (dy) { return dy * 2 * a * where(a > 2.0, 1.01, 1.0) }\n"
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize(
+    "program",
+    [
+        "var x = 1.5 in (0.5, 3.0); y = h(x)",
+        "var x = 1.5 in (0.5, 3.0); y = grad(h(x), x)",
+        "var x = 1.5 in (0.5, 3.0); y = grad(h)(x) * x",
+        "var x = 1.5 in (0.5, 3.0); tape t { z = h(x) }; y = t.gradient(z, x)",
+        "var x = [1.5, 1.0] in (0.5, 3.0); y = jacobian(h)(x)",
+        "frozen s = 1.5 in (0.5, 3.0); var k = 1.0; y = h(s * k)",
+        "module M() { const top = 3.0; var w = 1.5 in (0.5, top); fn call(v) = h(w) * v }; m = M(); y = m(2.0)",
+        "module M() { var w = 1.5 in (0.5, 3.0); fn call(v) = h(w) * v }; m = [M(), M()]; y = m[1](2.0)",
+    ],
+)
+def test_a_rule_that_is_wrong_elsewhere_is_found_at_a_point(program: str, order: int) -> None:
+    assert run(ELSEWHERE + program).exit_code == 0
+    found = run(ELSEWHERE + program, points=12, order=order)
+    assert found.exit_code == 1
+    problem = next(p for r in found.results if (p := problem_of(found, r)) is not None)
+    assert problem.code == "E602"
+    assert "at point" in problem.message
+    right = ELSEWHERE.replace("1.01", "1.0") + program
+    assert run(right, points=12, order=order).exit_code == 0
+
+
+def test_domains_of_imports(tmp_path: Path) -> None:
+    (tmp_path / "other.tg").write_text(ELSEWHERE + "var w = 1.5 in (0.5, 3.0)")
+    (tmp_path / "main.tg").write_text('import "other.tg" as other\ny = other.h(other.w)')
+    found = check_file(str(tmp_path / "main.tg"), None, {}, CheckOptions(points=12, methods=WITHOUT_SYMPY))
+    assert {name for point in found.points for name in point} == {"other.w"}
+    assert found.exit_code == 1
 
 
 def test_expectations_that_hold_everywhere_hold() -> None:

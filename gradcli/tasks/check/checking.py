@@ -25,6 +25,7 @@ from .cases import check_case, compared, holds_more, is_slow
 from .claims import broken_claims
 from .connected import check_connections, without_floats
 from .domains import random_points
+from .finite import nonfinite_others
 from .given import command, comparing, reading
 from .linearity import blame_rule, nonlinear_call
 from .path import Conditions
@@ -89,8 +90,7 @@ def check(node: program.Program, inputs: Mapping[str, Any], options: CheckOption
         for case in point.cases:
             check_case(case, options, found, 0)
         check_connections(point, found)
-        if not compiled.asks_for_nothing:
-            _check_asked(point, found)
+        _check_others(point, options, found, 0)
         if options.against is not None:
             given = reading.read_file(options.against, node.source.name)
             _add_given(found, comparing.compare(point, given, options))
@@ -111,8 +111,19 @@ def check(node: program.Program, inputs: Mapping[str, Any], options: CheckOption
     return found
 
 
+def _check_others(point: Point, options: CheckOptions, found: Check, number: int) -> None:
+    """What a program gives beside outputs with gradients, at the point of that number: other outputs, and derivatives that it
+    asks for itself."""
+    begin = len(found.findings)
+    found.findings += nonfinite_others(point, options)
+    if not point.program.asks_for_nothing:
+        _check_asked(point, found)
+    for finding in found.findings[begin:]:
+        finding.point = number
+
+
 def _check_asked(point: Point, found: Check) -> None:
-    """The rules behind the derivatives that the program itself asks for, each at its actual operands."""
+    """The rules behind these derivatives, each at its actual operands."""
     with quiet():
         run, sweeps = point.sweeps()
         places, doubts = asked_for(run, sweeps)
@@ -125,7 +136,7 @@ def _check_asked(point: Point, found: Check) -> None:
     finding = Finding(RULES, "", "rules", DISAGREE if blamed else AGREE, theirs=float(places))
     finding.span = blamed[0].span if blamed else None
     found.findings.append(finding)
-    found.blamed += blamed
+    found.blamed += [b for b in blamed if b not in found.blamed]
 
 
 # ---- gradients from elsewhere ----------------------------------------------------------------------------------------
@@ -159,27 +170,29 @@ def _check_points(declared: Point, options: CheckOptions, found: Check) -> None:
     if options.order == 1 and not any(holds_more(case) or is_slow(case) for case in declared.cases):
         together = findings_together(declared, points, found.findings, partial(compared, options=options))
     spans = {finding.output: finding.span for finding in found.findings}
+    # What a run for all points doesn't tell.
+    needs_run = options.command or not declared.program.asks_for_nothing or declared.answer.outputs.keys() - declared.answer.targets
     failed: list[tuple[Expectation, int, Mapping[str, Any]]] = []
     for number, (values, findings) in enumerate(zip(points, together, strict=False), 1):
         found.points.append(values)
         try:
-            if findings is None:
-                point = Point(declared.program, {**declared.inputs, **values})
-                expectations = list(point.run.expectations)
-                for case in point.cases:
-                    check_case(case, options, found, number)
-                point.release()
-                del point
-                collect_young()
-            else:
-                expectations = _expectations(declared, values)
+            if findings is not None:
                 for finding in findings:
                     finding.point, finding.span = number, spans.get(finding.output)
                 found.findings += findings
-            if options.command:
+            if findings is not None and not needs_run:
+                expectations = _expectations(declared, values)
+            else:
                 point = Point(declared.program, {**declared.inputs, **values})
-                _add_given(found, _asked_of_command(point, options, number))
+                expectations = list(point.run.expectations)
+                for case in point.cases if findings is None else ():
+                    check_case(case, options, found, number)
+                _check_others(point, options, found, number)
+                if options.command:
+                    _add_given(found, _asked_of_command(point, options, number))
                 point.release()
+                del point
+                collect_young()
         except GradcliError as error:
             if error.diagnostics[0].code in command.CODES:
                 raise

@@ -8,31 +8,29 @@ from typing import Any
 
 from ...diagnostics import Diagnostic, GradcliError
 from ...engine.backends import CPU, is_inexact, shape_of
-from ...engine.boxes import primal
-from ...engine.compiler import Compiler
-from ...engine.declarations import declarations
-from ...engine.expressions import compile_expression
-from ...engine.values import read, show
+from ...engine.evaluator import execute, release
+from ...engine.run import Run
+from ...engine.values import show
 from .point import Point
 
 
 def random_points(point: Point, n: int) -> Iterator[dict[str, Any]]:
-    """`n` values of the variables that have a domain: evenly spread between two finite ends; beyond one, or on the whole
+    """`n` values of the variables that have a domain, those of modules and imports too: evenly spread between two finite ends; beyond one, or on the whole
     line, at the distances that the declared value suggests. Raises GradcliError (E005) for an interval without points."""
     program = point.program
     random = CPU.xp.random.default_rng(program.options.seed)
-    compiler = Compiler(program.options.settings)
+    run = Run(program.options.settings, point.inputs)
+    run.domains = []
+    frame = execute(program.compiled, run)
     domains = []
-    for node in declarations(program.node.body):
-        variable = point.run.declared.get(node.slot.name)
-        if node.kind == "var" and node.domain is not None and variable is not None and is_inexact(variable.state):
-            low, high = (
-                float(primal(read(compile_expression(compiler, e)(point.frame)))) for e in (node.domain.low, node.domain.high)
-            )
-            if not low < high:
-                message = f"the domain of `{node.slot.name}` has no points: ({show(low)}, {show(high)})"
-                raise GradcliError(Diagnostic("E005", message, node.domain.span))
-            domains.append((node.slot.name, variable.state, low, high))
+    for variable, *ends, place in run.domains:
+        low, high = map(float, ends)
+        if not low < high:
+            message = f"the domain of `{variable.name}` has no points: ({show(low)}, {show(high)})"
+            raise GradcliError(Diagnostic("E005", message, place))
+        if is_inexact(variable.state):
+            domains.append((variable.name, variable.state, low, high))
+    release(run, frame)
     for _ in range(n):
         yield {name: _drawn(random, state, low, high) for name, state, low, high in domains}
 

@@ -11,7 +11,7 @@ from ...engine.backends import CPU, is_inexact, shape_of
 from ...engine.boxes import primal
 from ...engine.compiler import own_nodes
 from ...engine.requests import named_outputs
-from ...engine.values import show
+from ...engine.values import leaves, read, show
 from ...lang import program
 from .point import Case, Point
 from .results import DISAGREE, SKIPPED, CheckOptions, Finding
@@ -33,6 +33,18 @@ def nonfinite(case: Case, options: CheckOptions) -> list[Finding]:
     for name, gradient in case.gradients.items():
         if (at := _first(case.point.run.backend.to_host(gradient))) is not None:
             found.append(Finding(case.output, name, "finite", verdict(name), f"the gradient is {show(at[1])}", where=at[0]))
+    return found
+
+
+def nonfinite_others(point: Point, options: CheckOptions) -> list[Finding]:
+    """A finding for each output without gradients, such as a derivative that the program asks for, that isn't finite."""
+    others = {} if options.run.of else {n: v for n, v in point.answer.outputs.items() if n not in point.answer.targets}
+    found = []
+    for name, value in others.items():
+        at = next(filter(None, (_first(primal(part)) for part in map(read, leaves(value)))), None)
+        if at is not None:
+            meant = options.nonfinite or (name, "") in _meant(point)
+            found.append(Finding(name, "", "finite", SKIPPED if meant else DISAGREE, f"`{name}`{at[0]} is {show(at[1])}"))
     return found
 
 

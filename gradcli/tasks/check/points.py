@@ -6,6 +6,7 @@ one is left to be checked by itself, and so are all where the program can't run 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
@@ -65,7 +66,10 @@ def _findings(rows: Rows, k: int, reasons: dict[tuple[str, str, str], str], comp
     findings: list[Finding] = []
     try:
         for case in rows.declared.cases:
-            findings += compare(Row(rows, case, k))
+            row = Row(rows, case, k)
+            if not math.isfinite(row.value):
+                return None
+            findings += compare(row)
     except NotTogetherError:
         return None
     for f in findings:
