@@ -1,7 +1,8 @@
 """The pytest plugin: `pytest samples/` collects `.tg` files, an item an expectation and one a gradient.
 
 Failures are shown in the program's source. An expectation that wasn't executed, a gradient that no method can judge, and a
-program whose inputs come from outside are skipped, and say why.
+program whose inputs come from outside are skipped, and say why. What fails in a program and belongs to none of its items, such
+as an output without a gradient that is nan, fails all of them; a program of which nothing is verified fails.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ class ProgramFile(pytest.File):
 
     _check: Check | None = None
     node: Any = None
+    pairs: set[tuple[str, str]]
 
     def collect(self) -> Iterator[pytest.Item]:
         from .diagnostics import GradcliError
@@ -47,11 +49,15 @@ class ProgramFile(pytest.File):
         except GradcliError as error:
             yield BrokenItem.from_parent(self, name="program", diagnostics=error.diagnostics)
             return
-        for line in expected_lines(self.node):
+        self.pairs = set(pairs)
+        lines = expected_lines(self.node)
+        for line in lines:
             yield ExpectationItem.from_parent(self, name=f"expect:{line}", line=line)
         for output, variable in pairs:
             name = f"d {output}/d {variable}" if variable else output
             yield GradientItem.from_parent(self, name=name, output=output, variable=variable)
+        if not (lines or pairs):
+            yield WholeItem.from_parent(self, name="program")
 
     def _shown(self) -> str:
         """The path as messages show it: from where pytest was started."""
@@ -59,15 +65,18 @@ class ProgramFile(pytest.File):
         return str(self.path) if relative.startswith("..") else relative
 
     def check(self) -> Check:
+        from .report.checks import problem_of
         from .tasks.check.checking import check
         from .tasks.check.results import CheckOptions, in_ci
 
         if self._check is None:
             self._check = check(self.node, {}, CheckOptions(strict=in_ci()))
-        errors = [d for d in self._check.diagnostics if d.severity == "error"]
+        found = self._check
+        others = [problem_of(found, r) for r in found.results if (r.output, r.variable) not in self.pairs]
+        errors = [d for d in (*found.diagnostics, found.nothing, *others) if d is not None and d.severity == "error"]
         if errors:
             raise FailedError(*errors)
-        return self._check
+        return found
 
 
 class ProgramItem(pytest.Item):
@@ -98,6 +107,16 @@ class BrokenItem(ProgramItem):
         if all(d.code == "E004" for d in self.diagnostics):
             pytest.skip(self.diagnostics[0].message)
         raise FailedError(*self.diagnostics)
+
+
+class WholeItem(ProgramItem):
+    """A program without expectations and gradients; one without variables, which others import, has nothing to verify."""
+
+    parent: ProgramFile
+
+    def runtest(self) -> None:
+        if not self.parent.check().declares:
+            pytest.skip("it declares no variable, so that there is nothing to verify")
 
 
 class ExpectationItem(ProgramItem):

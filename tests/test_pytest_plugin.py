@@ -86,3 +86,17 @@ def test_loading_it_loads_nothing_heavy() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": str(ROOT)}
     )
     assert set(done.stdout.split()) <= {"gradcli", "gradcli.pytest_plugin"}
+
+
+def test_nothing_that_fails_a_check_is_passed_over(tmp_path: Path) -> None:
+    """What has no item of its own fails those of its program, and a program of which nothing is verified fails."""
+    (tmp_path / "number.tg").write_text("var x = 2\ny = x**2\noutput y")
+    (tmp_path / "prints.tg").write_text("var x = 2.0\nprint x")
+    (tmp_path / "nan.tg").write_text("var x = 2.0\noutput y = x**2\noutput z = int64(x) / 0")
+    (tmp_path / "library.tg").write_text("fn f(x) = x**2")
+    said = pytest_on(tmp_path).stdout
+    assert "nothing was verified: `x` is the int 2: write `2.0`" in said
+    assert "nothing was verified: there is no output" in said
+    assert "z can't be verified: `z` is inf" in said
+    assert "it declares no variable" in said
+    assert "3 failed, 1 skipped" in said

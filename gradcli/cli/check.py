@@ -104,7 +104,7 @@ def command(
     to_file = output_file not in (None, "-")
     style = report.Style(terminal.color and not to_file, terminal.interactive and not to_file)
     from ..tasks.check.checking import check_all
-    from ..tasks.check.results import CheckOptions, in_ci, methods_of
+    from ..tasks.check.results import Check, CheckOptions, in_ci, methods_of
     from ..tasks.evaluation import Options
 
     wanted = CheckOptions(
@@ -135,7 +135,9 @@ def command(
     checks: list[Check] = []
 
     def tell(*errors: Diagnostic) -> int:
-        return _tell(checks, list(errors), format, style, terminal, output_file)
+        at = names[min(len(checks), len(names) - 1)]
+        stopped = [Check("<stdin>" if at == "-" else at, diagnostics=list(errors))] if errors else []
+        return _tell([*checks, *stopped], format, style, terminal, output_file)
 
     try:
         with limits.limited(limits.parse_timeout(timeout), wanted.run.max_memory, tell):
@@ -146,23 +148,21 @@ def command(
     return tell()
 
 
-def _tell(
-    checks: list[Check], errors: list[Diagnostic], format: str, style: report.Style, terminal: Terminal, path: str | None
-) -> int:
+def _tell(checks: list[Check], format: str, style: report.Style, terminal: Terminal, path: str | None) -> int:
     """Prints everything, answers first; returns the exit code."""
     from ..tasks.check.results import nothing_in_all
 
+    if (nothing := nothing_in_all(checks)) is not None:
+        checks[0].diagnostics.append(nothing)
     try:
         output.write(report.render_checks(format, checks, style), path)
     finally:
-        if not errors and (nothing := nothing_in_all(checks)) is not None:
-            errors.append(nothing)
-        for diagnostic in [*(d for check in checks for d in check.diagnostics), *errors]:
+        for diagnostic in [d for check in checks for d in check.diagnostics]:
             terminal.diagnostic(diagnostic)
     if path not in (None, "-") or format not in ("text", "github"):
         for line in report.summary_of_checks(checks):
             terminal.summary(line)
-    return max([*(check.exit_code for check in checks), *(max(d.exit_code, 1) for d in errors)], default=0)
+    return max([check.exit_code for check in checks], default=0)
 
 
 def _words(command: str | None) -> tuple[str, ...]:

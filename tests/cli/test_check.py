@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -94,3 +95,64 @@ def test_inputs_and_names(capsys: pytest.CaptureFixture[str]) -> None:
     found = json.loads(capsys.readouterr().out)["gradients"]
     assert {(g["output"], g["variable"]) for g in found} == {("b", "z"), ("b", "a")}
     assert [m["reverse"] for g in found for m in g["methods"]] == [36.0, 36.0, 12.0, 12.0]
+
+
+# ---- formats agree with the exit code --------------------------------------------------------------------------------
+
+RULE = "fn f(x) { return x**2 } backward (dy) { return 3 * x * dy }\n"
+OUTCOMES = {
+    "right": ("var x = 2.0; y = x**2", [], 0),
+    "wrong": (RULE + "var x = 2.0; y = f(x)", [], 1),
+    "kink": ("var x = 0.0; y = abs(x)", [], 0),
+    "kink that fails": ("var x = 0.0; y = abs(x)", ["--inconclusive", "fail"], 1),
+    "undecided": ("var x = 2; var k = 3.0; y = x**2 * k", [], 0),
+    "undecided that fails": ("var x = 2; var k = 3.0; y = x**2 * k", ["--strict"], 1),
+    "nan": ("var x = -2.0; y = log(x)", [], 1),
+    "expectation": ("var x = 2.0; y = x**2; expect y == 5.0", [], 1),
+    "nothing verified": ("var x = 2; y = x**2", [], 1),
+    "library": ("fn f(x) = x**2", [], 1),
+    "syntax": ("var x = 2.0; y = x**", [], 3),
+    "run time": ("var x = 2.0; y = [x][3]", [], 3),
+    "limit": ("var x = 2.0; while true { x = x + 1 }", ["--max-steps", "100"], 4),
+    "no file": ("var x = 2.0; y = x**2", ["--against", "nowhere.json"], 2),
+    "command that fails": ("var x = 2.0; y = x**2", ["--against-command", "false"], 2),
+    "command that is late": ("var x = 2.0; y = x**2", ["--against-command", "sleep 60", "--command-timeout", "0.1"], 4),
+    "command that is wrong": ("var x = 2.0; y = x**2", ["--against-command", "echo '{\"x\": 5.0}'"], 1),
+}
+
+
+@pytest.mark.parametrize("format", ["text", "json", "junit", "github", "sarif"])
+@pytest.mark.parametrize("outcome", OUTCOMES)
+def test_what_is_written_agrees_with_the_exit_code(outcome: str, format: str, capsys: pytest.CaptureFixture[str]) -> None:
+    program, options, code = OUTCOMES[outcome]
+    assert run(["check", "-e", program, "--methods", "forward,complex", "--format", format, *options]) == code
+    out, err = capsys.readouterr()
+    match format:
+        case "text":
+            fails = "✗" in out or "error[" in out
+        case "json":
+            answer = json.loads(out)
+            fails = any(d["severity"] == "error" for d in answer["diagnostics"])
+            assert (answer["failed"] > 0) == fails or outcome == "nothing verified"
+        case "junit":
+            root = ElementTree.fromstring(out)
+            fails = int(root.get("failures", "")) + int(root.get("errors", "")) > 0
+            assert int(root.get("tests", "")) == len(root.findall(".//testcase")) > 0
+        case "github":
+            fails = "::error" in out
+        case _:
+            fails = any(r["level"] == "error" for r in json.loads(out)["runs"][0]["results"])
+    assert fails == (code > 0)
+    assert (out + err).count("passed, ") == 1
+
+
+def test_a_command_that_is_late_for_one_file_leaves_the_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "late.sh").write_text("#!/bin/sh\nif grep -q 3.0; then sleep 60; fi\necho '{\"x\": 4.0}'\n")
+    (tmp_path / "late.sh").chmod(0o755)
+    for name, value in (("a", "3.0"), ("b", "2.0")):
+        (tmp_path / f"{name}.tg").write_text(f"var x = {value}\ny = x**2\noutput y")
+    command = ["--against-command", str(tmp_path / "late.sh"), "--command-timeout", "2"]
+    assert run(["check", str(tmp_path), *QUICK, *command]) == 4
+    out = capsys.readouterr().out
+    assert "✗ E614" in out.partition("b.tg")[0]
+    assert out.splitlines()[-1] == "1 passed, 1 failed, 0 skipped"

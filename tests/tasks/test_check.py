@@ -326,6 +326,13 @@ def test_conditions_on_nothing_that_moves_are_no_branches() -> None:
     assert path.valid == {}
 
 
+@pytest.mark.parametrize("condition", ["z == 1.0 + 2.0j", "z != x", "abs(z) > 1.0"])
+def test_conditions_on_complex_numbers_have_no_distance(condition: str) -> None:
+    found = run(f"var z = 1.0 + 2.0j; var x = 3.0; if {condition} {{ y = abs(z)**2 * x }} else {{ y = x }}")
+    assert found.exit_code == 0
+    assert len(found.path.branches) == 1
+
+
 def test_a_path_without_an_end() -> None:
     path = run("var x = 1.0; if x > -2.0 { y = x } else { y = 2 * x }").path
     assert path.valid["x"] == (-2.0, False, math.inf, False)

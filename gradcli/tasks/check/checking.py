@@ -68,8 +68,8 @@ def check_file(name: str, expr: str | None, inputs: Mapping[str, Any], options: 
         source = program_source(name, expr)
         return check(parse_program(source, inputs), inputs, options)
     except GradcliError as error:
-        if error.exit_code == 4:
-            raise
+        if error.exit_code == 4 and error.diagnostics[0].code not in command.CODES:
+            raise  # the limit is that of all files
         return Check("<stdin>" if name == "-" else name, diagnostics=error.diagnostics)
 
 
@@ -171,7 +171,9 @@ def _check_points(declared: Point, options: CheckOptions, found: Check) -> None:
         together = findings_together(declared, points, found.findings, partial(compared, options=options))
     spans = {finding.output: finding.span for finding in found.findings}
     # What a run for all points doesn't tell.
-    needs_run = options.command or not declared.program.asks_for_nothing or declared.answer.outputs.keys() - declared.answer.targets
+    needs_run = (
+        options.command or not declared.program.asks_for_nothing or declared.answer.outputs.keys() - declared.answer.targets
+    )
     failed: list[tuple[Expectation, int, Mapping[str, Any]]] = []
     for number, (values, findings) in enumerate(zip(points, together, strict=False), 1):
         found.points.append(values)

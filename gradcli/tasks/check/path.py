@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from ...diagnostics import GradcliError, Span
-from ...engine.backends import CPU, count, is_inexact, shape_of
+from ...engine.backends import CPU, count, is_complex, is_inexact, shape_of
 from ...engine.boxes import primal
 from ...engine.continuation import NotAnalyticError
 from ...engine.derivatives import number_of
@@ -76,7 +76,11 @@ class Conditions:
             for k, n in step.refs:
                 slopes[k] = moved.get(n, 0.0)
             if all(is_inexact(v) or not hasattr(v, "dtype") for v in here):
-                yield step, here[0] - here[1], slopes[0] - slopes[1]
+                margin, slope = here[0] - here[1], slopes[0] - slopes[1]
+                if not is_complex(margin):
+                    yield step, margin, slope
+                elif not CPU.xp.any(margin):  # of complex numbers all that is known is whether they are equal
+                    yield step, abs(margin), abs(slope)
 
     def _moved(self, history: History, direction: Direction) -> dict[int, Any]:
         """How what is compared changes along a direction."""
