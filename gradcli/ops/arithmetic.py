@@ -30,7 +30,7 @@ def _one_if_first(m: Any, beyond: Any, tie: Any) -> Any:
 
 def _pow_by_base(m: Any, y: Any, a: Any, b: Any) -> Any:
     # At b = 0 the power of b - 1 may overflow, while the slope is 0; it is still a function of b there.
-    return m.where(b == 0, m.where(a == 0, 0.0, b * a**b / a), b * a ** (b - 1))
+    return m.where(b == 0, m.where(a == 0, 0.0, b * a**b / m.where(a == 0, 1.0, a)), b * a ** (b - 1))
 
 
 def _pow_by_exponent(m: Any, y: Any, a: Any, b: Any) -> Any:

@@ -480,3 +480,14 @@ def test_no_false_alarm_on_second_derivatives_of_random_programs(program: Progra
     options = CheckOptions(methods=("complex", "differences"), order=2)
     found = check(node, {"x": float(x), "v": [float(e) for e in v]}, options)
     assert {f.verdict for f in found.findings} <= {"agree"}
+
+
+@pytest.mark.parametrize("power", ["x**2", "x**3", "x**2.0", "(x + 1.0)**0.5", "(x + 1.0)**-1", "x**1"])
+def test_derivatives_of_a_power_at_zero_to_the_third_order(power: str) -> None:
+    """What isn't finite in the branch that the derivative of a power doesn't take leaves no trace."""
+    found = run(f"""fn f(x) = sum({power} + x**3)
+const x = [0.1, 0.0, -0.9]
+var v = [0.0, 0.0, 0.0]
+z = sum(grad(fn(x) = sum(grad(f)(x) * v))(x) * [1.0, 2.0, 3.0])
+output z""")
+    assert {f.verdict for f in found.findings} == {"agree"}
