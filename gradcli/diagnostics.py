@@ -7,6 +7,7 @@ stand in `codes.py`. This module imports nothing else of the project, so every r
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -55,7 +56,7 @@ class Span(NamedTuple):
 
     def __str__(self) -> str:
         line, column = self.source.position(self.start)
-        return f"{self.source.name}:{line}:{column}"
+        return f"{printable(self.source.name)}:{line}:{column}"
 
 
 class CallSite(NamedTuple):
@@ -154,20 +155,21 @@ def said(diagnostic: Diagnostic) -> str:
 def render(diagnostic: Diagnostic, color: bool = False) -> str:
     """Draws one diagnostic: headline, place, source line with a caret span, help, and the calls that led there."""
     paint = _painter(color)
-    lines = [paint(diagnostic.severity, f"{diagnostic.severity}[{diagnostic.code}]") + paint("bold", f": {diagnostic.message}")]
+    headline = paint("bold", f": {printable(diagnostic.message)}")
+    lines = [paint(diagnostic.severity, f"{diagnostic.severity}[{diagnostic.code}]") + headline]
     gutter = 1
     if diagnostic.span is not None:
-        excerpt, gutter = _excerpt(diagnostic.span, diagnostic.label, diagnostic.severity, paint)
+        excerpt, gutter = _excerpt(diagnostic.span, printable(diagnostic.label), diagnostic.severity, paint)
         lines += excerpt
     elif diagnostic.label:
-        lines.append(f"  {diagnostic.label}")
+        lines.append(f"  {printable(diagnostic.label)}")
     if diagnostic.help:
-        lines.append(" " * gutter + paint("frame", " = ") + paint("bold", "help: ") + diagnostic.help)
+        lines.append(" " * gutter + paint("frame", " = ") + paint("bold", "help: ") + printable(diagnostic.help))
     for call in shorten_calls(diagnostic.calls):
         if isinstance(call, str):
             lines.append(" " * gutter + paint("frame", " = ") + call)
         else:
-            lines.append(" " * gutter + paint("frame", " = ") + f"in `{call.function}`, called at {call.span}")
+            lines.append(" " * gutter + paint("frame", " = ") + f"in `{printable(call.function)}`, called at {call.span}")
     return "\n".join(lines)
 
 
@@ -185,16 +187,53 @@ def shorten_calls(calls: Sequence[CallSite]) -> list[CallSite | str]:
     return [*calls[:half], f"… {len(calls) - 2 * half} more calls …", *calls[-half:]]
 
 
+# Control characters but for the tab, marks that turn the direction of a line or can't be seen, and halves of characters.
+_INVISIBLE = (
+    "\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb"
+    "\U000e0000-\U000e007f"
+)
+_LINE = re.compile(f"[\n{_INVISIBLE}]")
+_LINES = re.compile(f"[{_INVISIBLE}]")
+_COLORED = re.compile(f"(?!\x1b\\[[0-9;]*m)[{_INVISIBLE}]")
+# What build services take for commands in a log: GitHub `::` where a line begins, it and Azure `##[` and `##vso[` anywhere.
+_COMMAND = re.compile(r"^(\s*)::|##(?=\[|vso\[)", re.MULTILINE)
+
+
 def printable(text: str) -> str:
-    """Control characters as their visible counterparts, so that hostile text can't drive the terminal."""
-    return "".join(chr(0x2400 + ord(c)) if c < " " and c != "\t" else "\u2421" if "\x7f" <= c <= "\x9f" else c for c in text)
+    """Text of somebody else's on one line of ours: with a visible counterpart of all that would drive a terminal, break the
+    line, or be a command to whoever reads the log."""
+    return _tamed(_LINE, text)
+
+
+def printable_lines(text: str, color: bool = False, commands: bool = False) -> str:
+    """The same of an answer with lines of its own, with `color` with colours of its own, and with `commands` with such, too.
+    A string of JSON is the same string afterwards."""
+    return _tamed(_COLORED if color else _LINES, text, commands)
+
+
+def _tamed(invisible: re.Pattern[str], text: str, commands: bool = False) -> str:
+    if not text.isprintable():
+        text = invisible.sub(lambda found: _visible(found[0]), text)
+    if not commands and ("::" in text or "##" in text):
+        text = _COMMAND.sub(lambda found: found[0].replace("::", "\\u003a:").replace("##", "#\\u0023"), text)
+    return text
+
+
+def _visible(c: str) -> str:
+    """`␛` for the escape character; for what has no picture what JSON writes for it: backslash, u, 202e."""
+    code = ord(c)
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code < 0x10000:
+        return f"\\u{code:04x}"
+    return f"\\u{0xD800 + (code - 0x10000 >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
 
 
 def _excerpt(span: Span, label: str, severity: str, paint: Any) -> tuple[list[str], int]:
     number, column = span.source.position(span.start)
-    text = printable(span.source.line(number))
-    width = max(1, min(span.end - span.start, len(text) - column + 1))
-    start = column - 1
+    raw = span.source.line(number)
+    text, start = printable(raw), len(printable(raw[: column - 1]))
+    width = max(1, len(printable(raw[: column - 1 + span.end - span.start])) - start)
     if len(text) > _MAX_LINE:
         cut = max(0, start - _MAX_LINE // 2)
         text = ("…" if cut else "") + text[cut : cut + _MAX_LINE] + "…"

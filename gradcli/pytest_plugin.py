@@ -88,10 +88,10 @@ class ProgramItem(pytest.Item):
         return self.path, self.line - 1, f"{self.path.name}: {self.name}"
 
     def repr_failure(self, excinfo: Any, style: Any = None) -> Any:
-        from .diagnostics import GradcliError, render
+        from .diagnostics import GradcliError, printable_lines, render
 
         if isinstance(excinfo.value, (FailedError, GradcliError)):
-            return "\n".join(render(diagnostic) for diagnostic in excinfo.value.diagnostics)
+            return printable_lines("\n".join(map(render, excinfo.value.diagnostics)))
         return super().repr_failure(excinfo, style)
 
 

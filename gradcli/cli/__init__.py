@@ -87,12 +87,14 @@ def _dispatch(arguments: Sequence[str]) -> int:
 
 def _explain(error: BaseException, traceback_wanted: bool) -> int:
     """Tells the user about an error that ended a command; returns the exit code."""
-    from ..diagnostics import GradcliError, render
+    from ..diagnostics import GradcliError
 
     if traceback_wanted and not isinstance(error, SystemExit):
         import traceback
 
-        traceback.print_exception(error)
+        from ..diagnostics import printable_lines
+
+        print(printable_lines("".join(traceback.format_exception(error))), file=sys.stderr, end="")
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED
     if isinstance(error, BrokenPipeError):
@@ -103,7 +105,7 @@ def _explain(error: BaseException, traceback_wanted: bool) -> int:
         from .terminal import Terminal
 
         for diagnostic in error.diagnostics:
-            print(render(diagnostic, Terminal().color_errors), file=sys.stderr)
+            Terminal().diagnostic(diagnostic)
         return error.exit_code
     if isinstance(error, MemoryError):
         _print_error("E405", "out of memory", "raise --max-memory, or make the arrays smaller")
@@ -123,9 +125,9 @@ def _explain(error: BaseException, traceback_wanted: bool) -> int:
 
 
 def _print_error(code: str, message: str, help: str = "") -> None:
-    from ..diagnostics import Diagnostic, render
+    from ..diagnostics import Diagnostic, printable_lines, render
 
-    print(render(Diagnostic(code, message, help=help)), file=sys.stderr)
+    print(printable_lines(render(Diagnostic(code, message, help=help))), file=sys.stderr)
 
 
 def _abandon_stdout() -> None:

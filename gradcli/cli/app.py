@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 import typer.core
 
-from ..diagnostics import Diagnostic, GradcliError, did_you_mean
+from ..diagnostics import Diagnostic, GradcliError, did_you_mean, printable
 from .terminal import Terminal
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def _tell_settings(found: Defaults, terminal: Terminal, ctx: Any) -> None:
         terminal.diagnostic(note)
     for name, (key, value, place) in found.settings.items():
         if ctx.get_parameter_source(name).name == "DEFAULT_MAP":
-            terminal.note(f"setting: {key} = {value} ({place})")
+            terminal.note(f"setting: {key} = {printable(str(value))} ({place})")
 
 
 def load_command(name: str) -> Any:

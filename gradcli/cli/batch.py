@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ..diagnostics import Diagnostic, GradcliError
+from ..diagnostics import Diagnostic, GradcliError, printable
 from . import limits, options, output
 from .progress import Bar
 from .terminal import Terminal
@@ -182,7 +182,7 @@ def _run(job: Job, request: Request, terminal: Terminal, timeout: float | None) 
             terminal.diagnostic(error)
         if request.out != "-" and job.summary.rows:
             how = "with --resume, the same command goes on from there"
-            terminal.summary(f"{job.summary.rows:,} rows are finished and kept in {request.out}.partial: {how}")
+            terminal.summary(f"{job.summary.rows:,} rows are finished and kept in {printable(request.out)}.partial: {how}")
 
     def account() -> None:
         for diagnostic in job.told:

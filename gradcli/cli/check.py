@@ -102,7 +102,7 @@ def command(
     options.verify_apart(files, output_file)
     terminal = Terminal(color, quiet, verbose)
     to_file = output_file not in (None, "-")
-    style = report.Style(terminal.color and not to_file, terminal.interactive and not to_file)
+    style = report.Style(terminal.color and not to_file)
     from ..tasks.check.checking import check_all
     from ..tasks.check.results import Check, CheckOptions, in_ci, methods_of
     from ..tasks.evaluation import Options
@@ -155,7 +155,7 @@ def _tell(checks: list[Check], format: str, style: report.Style, terminal: Termi
     if (nothing := nothing_in_all(checks)) is not None:
         checks[0].diagnostics.append(nothing)
     try:
-        output.write(report.render_checks(format, checks, style), path)
+        output.write(report.render_checks(format, checks, style), path, style.color, commands=format == "github")
     finally:
         for diagnostic in [d for check in checks for d in check.diagnostics]:
             terminal.diagnostic(diagnostic)

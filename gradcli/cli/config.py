@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..diagnostics import Diagnostic, GradcliError, Source, Span, did_you_mean
+from ..diagnostics import Diagnostic, GradcliError, Source, Span, did_you_mean, printable
 from .settings import ALLOWED
 
 LARGEST = 2**20  # bytes of a settings file
@@ -79,7 +79,7 @@ def _setting(file: _File, command: str, key: str, value: Any, parameter: Any, at
         _refuse(file, section, key, command, rule.otherwise if rule else "")
     if parameter.multiple and not isinstance(value, list):
         value = [value]
-    return Setting(key, value, str(span) if (span := file.span(section, key)) else file.name)
+    return Setting(key, value, str(span) if (span := file.span(section, key)) else printable(file.name))
 
 
 def _options(command: Any) -> dict[str, Any]:

@@ -121,7 +121,7 @@ class _Job:
     def __init__(self, terminal: Terminal, format: str, precision: int | None, show: Stage | None, path: str | None) -> None:
         self.terminal, self.format, self.show, self.path = terminal, format, show, path
         to_file = path not in (None, "-")
-        self.style = report.Style(terminal.color and not to_file, terminal.interactive and not to_file, precision)
+        self.style = report.Style(terminal.color and not to_file, precision)
         self.evaluations: list[Evaluation] = []
         self.stages: list[str] = []
         self.remarks: list[Diagnostic] = []
@@ -166,7 +166,7 @@ class _Job:
                 self.stages += [e.trace for e in self.evaluations if e.trace]
                 answer = "".join(stage.rstrip() + "\n" for stage in self.stages)
             if answer:
-                output.write(answer, self.path)
+                output.write(answer, self.path, self.style.color)
         finally:
             for remark in self.remarks:
                 self.terminal.diagnostic(remark)

@@ -7,15 +7,18 @@ import secrets
 import sys
 from pathlib import Path
 
-from ..diagnostics import Diagnostic, GradcliError
+from ..diagnostics import Diagnostic, GradcliError, printable_lines
 from ..safe_files import plain_file
 
 
-def write(answer: str | bytes, path: str | None) -> None:
-    """Writes `answer` to the file `path`, or to standard output where it is None or `-`.
+def write(answer: str | bytes, path: str | None, color: bool = False, commands: bool = False) -> None:
+    """Writes `answer` to the file `path`, or to standard output where it is None or `-`. Of text everything is made printable,
+    but for the colours that it has with `color`, and the commands to a build service with `commands`.
 
     Raises GradcliError (E006) where the file can't be written; nothing is left behind then.
     """
+    if isinstance(answer, str):
+        answer = printable_lines(answer, color, commands)
     if path is None or path == "-":
         if isinstance(answer, bytes):
             sys.stdout.buffer.write(answer)

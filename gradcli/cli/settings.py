@@ -49,7 +49,7 @@ ALLOWED: dict[str, dict[str, Rule]] = {
         "rtol": _at_most(ROUNDING, "a file can't make tolerances looser than they are"),
         "atol": _at_most(0, "a file can't make tolerances looser than they are"),
     },
-    "batch": {**_LIMITS, **_RUN, **_any_of("color verbose no-grad rows-format out-format nan on-error")},
+    "batch": {**_LIMITS, **_RUN, **_any_of("color verbose no-grad rows-format out-format compression nan on-error")},
     "symbolic": {
         **_LOOK,
         **_any_of("of wrt seed verbose order simplify to max-steps max-memory"),

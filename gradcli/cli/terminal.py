@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TextIO
 
-from ..diagnostics import Diagnostic, render
+from ..diagnostics import Diagnostic, printable_lines, render
 
 Color = str  # "auto", "always" or "never"
 
@@ -48,4 +48,4 @@ class Terminal:
     def _tell(self, text: str) -> None:
         # Standard output first, so that the two read in order where they end up in one place.
         sys.stdout.flush()
-        print(text, file=sys.stderr, flush=True)
+        print(printable_lines(text, self.color_errors), file=sys.stderr, flush=True)

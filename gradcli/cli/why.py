@@ -69,7 +69,7 @@ def command(
     )
     terminal = Terminal(color, quiet)
     to_file = output_file not in (None, "-")
-    style = Style(terminal.color and not to_file, terminal.interactive and not to_file, precision)
+    style = Style(terminal.color and not to_file, precision)
     job = _Job(terminal, format, style, output_file)
     try:
         names = options.programs(files, expr)
@@ -119,7 +119,7 @@ class _Job:
         try:
             answer = render(self.format, self.answers, self.style)
             if answer:
-                output.write(answer, self.path)
+                output.write(answer, self.path, self.style.color)
         finally:
             for diagnostic in (d for answer in self.answers for d in answer.diagnostics):
                 self.terminal.diagnostic(diagnostic)

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+from ..diagnostics import printable
+
 if TYPE_CHECKING:
     from ..tasks.batch.summary import Summary
     from ..tasks.check.results import Check
@@ -33,10 +35,9 @@ CHECK_FORMATS = {
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How text is drawn: with colour, on a terminal, with how many significant digits (None: as NumPy does)."""
+    """How text is drawn: with colour, with how many significant digits (None: as NumPy does)."""
 
     color: bool = False
-    interactive: bool = False
     precision: int | None = None
 
 
@@ -62,7 +63,7 @@ def summary_of_checks(checks: Sequence[Check]) -> tuple[str, str]:
 def statistics(evaluation: Evaluation) -> list[str]:
     """What `--verbose` says about a run: what was computed, and how long it took."""
     gradients = sum(map(len, evaluation.gradients.values()))
-    line = f"{evaluation.file}: {_count(len(evaluation.outputs), 'output')}, {_count(gradients, 'gradient')}"
+    line = f"{printable(evaluation.file)}: {_count(len(evaluation.outputs), 'output')}, {_count(gradients, 'gradient')}"
     if gradients:
         line += f" in {evaluation.mode} mode"
     for noun, table in (("Jacobian", evaluation.jacobians), ("Hessian", evaluation.hessians)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from ..diagnostics import printable
 from ..tasks.batch.summary import Summary
 
 
@@ -15,7 +16,7 @@ def line(summary: Summary, rejects: str) -> str:
     failed = [_count(summary.failed, "failed", "") if summary.failed else "none failed"]
     if summary.unreadable:
         failed.append(f"{_count(summary.unreadable, 'part')} of the data can't be read")
-    where = f": see {rejects}" if rejects and summary.exit_code else ""
+    where = f": see {printable(rejects)}" if rejects and summary.exit_code else ""
     return ", ".join(parts + failed) + where
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..diagnostics import printable
 from . import Style
 from .checks import label, problems, proved, summary
 
@@ -22,7 +23,7 @@ def render(checks: Sequence[Check], style: Style) -> str:
                 f"{label(kink.output, kink.variable)} has a kink here: {kink.left:.6g} to the left, {kink.right:.6g} to the right"
             )
             place = f"file={_property(kink.span.source.name)},line={kink.span.line},col={kink.span.column}"
-            lines.append(f"::notice {place},title=kink of {_property(kink.operation)}::{_text(message)}")
+            lines.append(f"::notice {place},title=kink of {_property(kink.operation)}::{_text(printable(message))}")
     return "\n".join([*lines, proved(checks), summary(checks)]) + "\n"
 
 
@@ -32,7 +33,7 @@ def _annotation(file: str, problem: Diagnostic) -> str:
         place += f",line={problem.span.line},col={problem.span.column}"
     parts = [problem.message, problem.label, f"help: {problem.help}" if problem.help else ""]
     level = "warning" if problem.severity == "warning" else "error"
-    return f"::{level} {place},title={problem.code}::{_text(chr(10).join(p for p in parts if p))}"
+    return f"::{level} {place},title={problem.code}::{_text(chr(10).join(printable(p) for p in parts if p))}"
 
 
 def _text(text: str) -> str:
@@ -40,4 +41,4 @@ def _text(text: str) -> str:
 
 
 def _property(text: str) -> str:
-    return _text(text).replace(":", "%3A").replace(",", "%2C")
+    return _text(printable(text)).replace(":", "%3A").replace(",", "%2C")

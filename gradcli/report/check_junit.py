@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
+from ..diagnostics import printable, printable_lines
 from ..diagnostics import render as draw
 from . import Style
 from .checks import METHODS, found, label, problem_of
@@ -27,7 +28,7 @@ def render(checks: Sequence[Check], style: Style) -> str:
 
 
 def _suite(root: Element, check: Check) -> None:
-    suite = SubElement(root, "testsuite", name=_printable(check.file))
+    suite = SubElement(root, "testsuite", name=_valid(check.file))
     for diagnostic in check.diagnostics:
         case = _case(suite, check, f"{diagnostic.code} {diagnostic.message}")
         if diagnostic.severity == "error":
@@ -53,7 +54,7 @@ def _gradient(suite: Element, check: Check, result: Result) -> None:
         _add(case, "failure", problem.message, draw(problem))
     elif result.verdict in ("undecided", "allowed"):
         _add(case, "skipped", "; ".join(result.reasons), "")
-    SubElement(case, "system-out").text = _printable("\n".join(map(_line, result.findings)))
+    SubElement(case, "system-out").text = "\n".join(map(_line, result.findings))
 
 
 def _line(finding: Finding) -> str:
@@ -61,20 +62,23 @@ def _line(finding: Finding) -> str:
     at = f" at point {finding.point}" if finding.point else ""
     numbers = f"{finding.theirs:g} tested" if finding.method == "rules" else found([finding])
     said = [METHODS.get(finding.method, finding.method) + at, finding.verdict, finding.reason or numbers]
-    return ": ".join(part for part in said if part)
+    return _valid(": ".join(part for part in said if part))
 
 
 def _case(suite: Element, check: Check, name: str) -> Element:
-    return SubElement(suite, "testcase", classname=_printable(check.file), name=_printable(name))
+    return SubElement(suite, "testcase", classname=_valid(check.file), name=_valid(name))
 
 
 def _add(case: Element, tag: str, message: str, text: str) -> None:
-    inner = SubElement(case, tag, message=_printable(message))
+    inner = SubElement(case, tag, message=_valid(message))
     if tag != "skipped":
         inner.set("type", tag)
-    inner.text = _printable(text) or None
+    inner.text = _NEVER.sub("\ufffd", printable_lines(text)) or None
 
 
-def _printable(text: str) -> str:
-    """The text without what XML can't hold."""
-    return re.sub("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)
+_NEVER = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # not even escaped
+
+
+def _valid(text: str) -> str:
+    """A line of text as XML can hold it."""
+    return _NEVER.sub("\ufffd", printable(text))

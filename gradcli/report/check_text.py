@@ -16,6 +16,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from ..diagnostics import printable
 from ..diagnostics import render as draw
 from . import Style
 from .checks import METHODS, brief, failures, label, place_label, proved, summary
@@ -35,13 +36,13 @@ def render(checks: Sequence[Check], style: Style) -> str:
 
 
 def _file(check: Check, style: Style) -> Iterator[str]:
-    yield check.file
-    yield from (f"  {_MARKS['disagree']} {d.code}: {d.message}" for d in check.diagnostics if d.severity == "error")
+    yield printable(check.file)
+    yield from (f"  {_MARKS['disagree']} {d.code}: {printable(d.message)}" for d in check.diagnostics if d.severity == "error")
     yield from _table(check, style)
     if check.expectations:
         held = sum(e.passed for e in check.expectations)
         yield f"  {held} of {len(check.expectations)} expectations held"
-    yield from (f"  {line}" for line in _remarks(check))
+    yield from (f"  {printable(line)}" for line in _remarks(check))
     for problem in failures(check):
         yield draw(problem, style.color)
 
@@ -58,7 +59,7 @@ def _table(check: Check, style: Style) -> Iterator[str]:
             shown = next((f for f in findings if f.method in METHODS and not f.where.startswith(" ")), findings[0])
             name = place_label(shown) + (f" at point {point}" if point else "")
             proof = "" if result.is_value and verdict == "verified" else _proof(verdict, result.digits)
-            rows.append((name, row, proof))
+            rows.append((printable(name), row, proof))
     if not rows:
         return
     methods = [m for m in METHODS if any(m in row for _, row, _ in rows)]

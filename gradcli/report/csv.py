@@ -11,6 +11,7 @@ import io
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..diagnostics import printable
 from . import Style
 from .values import MAX_DEPTH, derivatives, is_array, is_sparse
 
@@ -25,10 +26,10 @@ def render(evaluations: Sequence[Evaluation], style: Style) -> str:
     for evaluation in evaluations:
         for output, value in evaluation.outputs.items():
             for index, cell in _cells(value):
-                write([evaluation.file, output, "", index, cell])
+                write(map(printable, [evaluation.file, output, "", index, cell]))
         for output, wrt, value in derivatives(evaluation):
             for index, cell in _cells(value):
-                write([evaluation.file, output, wrt, index, cell])
+                write(map(printable, [evaluation.file, output, wrt, index, cell]))
     return text.getvalue()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..diagnostics import Span, shorten_calls
+from ..diagnostics import Span, printable, shorten_calls
 from . import Style
 from .json import dumps
 from .text import show
@@ -31,7 +31,7 @@ def text(answers: Sequence[Answer], style: Style) -> str:
     for answer in answers:
         blocks = ["".join(line + "\n" for line in _lines(e, answer.file, style)) for e in answer.explanations]
         if len(answers) > 1:
-            blocks.insert(0, f"{answer.file}:\n")
+            blocks.insert(0, f"{printable(answer.file)}:\n")
         if not blocks and not answer.diagnostics:
             blocks = ["nothing to explain: no output has a gradient unasked; name what to differentiate with --of and --wrt\n"]
         parts.append("\n".join(blocks))
@@ -40,26 +40,26 @@ def text(answers: Sequence[Answer], style: Style) -> str:
 
 def _lines(e: Explanation, file: str, style: Style) -> Iterator[str]:
     paint = _painter(style)
-    of = _of(e) or (f"what line {e.asked.line} asks for" if e.asked else "the target")
-    wrt = e.wrt or "its source"
+    of = printable(_of(e)) or (f"what line {e.asked.line} asks for" if e.asked else "the target")
+    wrt = printable(e.wrt) or "its source"
     value = "none" if e.status == "none" else _one_line(e.gradient, style)
     told = f" ({e.reason})" if e.reason else ""
     yield f"{paint(_NAME, f'{of} by {wrt}')}: {paint(_BAD if e.reason else '', value)}{told}"
     if e.message:
-        yield f"  {e.message}"
+        yield f"  {printable(e.message)}"
     if e.span is not None:
         yield f"  --> {e.span}"
     for call in shorten_calls(e.calls):
-        yield f"      {call if isinstance(call, str) else f'in `{call.function}`, called at {call.span}'}"
+        yield f"      {call if isinstance(call, str) else f'in `{printable(call.function)}`, called at {call.span}'}"
     if e.origin is not None and e.origin != e.span:
-        yield f"  {e.wrt or 'the source'} comes from {e.origin}"
+        yield f"  {printable(e.wrt) or 'the source'} comes from {e.origin}"
     if e.steps:
         yield ""
         yield from _table(e, file, style, paint)
     if e.ways > 1:
-        yield f"  this is the way that gives most; {e.wrt or 'the source'} is read in {e.ways} places"
+        yield f"  this is the way that gives most; {printable(e.wrt) or 'the source'} is read in {e.ways} places"
     if e.help:
-        yield f"  fix: {e.help}"
+        yield f"  fix: {printable(e.help)}"
     if e.reason:
         yield paint(_DIM, f"  `gradcli explain {e.reason}` tells more")
 
@@ -71,14 +71,14 @@ def _of(e: Explanation) -> str:
 def _table(e: Explanation, file: str, style: Style, paint: Any) -> Iterator[str]:
     """A line a step: where, what, its value, the partial, and the gradient by it."""
     connected = e.status != "none"
-    rows = [["line", "operation", "value", *(["partial", f"∂{_of(e)}/∂it"] if connected else [])]]
+    rows = [["line", "operation", "value", *(["partial", f"∂{printable(_of(e))}/∂it"] if connected else [])]]
     marks = [""]
     for step in e.steps:
         if step.skipped:
             rows.append([f"… {step.skipped} more operations …"])
             marks.append("")
         numbers = [step.value, step.partial, step.gradient] if connected else [step.value]
-        rows.append([_place(step.span, file), step.text, *[_brief(v, style) for v in numbers]])
+        rows.append([_place(step.span, file), printable(step.text), *[_brief(v, style) for v in numbers]])
         marks.append(">" if step.breaks else "")
     whole = [row for row in rows if len(row) > 1]
     widths = [max(len(row[k]) for row in whole) for k in range(len(whole[0]))]
@@ -94,7 +94,7 @@ def _table(e: Explanation, file: str, style: Style, paint: Any) -> Iterator[str]
 def _place(span: Span | None, file: str) -> str:
     if span is None:
         return ""
-    return str(span.line) if span.source.name == file else f"{span.source.name}:{span.line}"
+    return str(span.line) if span.source.name == file else f"{printable(span.source.name)}:{span.line}"
 
 
 def _brief(value: Any, style: Style) -> str:

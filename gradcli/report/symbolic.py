@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..diagnostics import printable
 from .json import dumps
 from .labels import derivative, operand
 from .text import show_form
@@ -23,7 +24,7 @@ def render(format: str, answers: Sequence[Symbolic]) -> str:
     parts = []
     for answer in answers:
         text = answer.code or "".join(_rows(answer))
-        parts.append(f"{answer.file}:\n{text}" if len(answers) > 1 and text and not answer.code else text)
+        parts.append(f"{printable(answer.file)}:\n{text}" if len(answers) > 1 and text and not answer.code else text)
     return "\n".join(part for part in parts if part)
 
 
@@ -43,9 +44,9 @@ def as_object(answer: Symbolic) -> dict[str, Any]:
 
 def _rows(answer: Symbolic) -> Iterator[str]:
     for of, value in answer.values.items():
-        yield _row(answer.to, operand(of), value)
+        yield _row(answer.to, printable(operand(of)), value)
         for by, form in answer.derivatives.get(of, {}).items():
-            yield _row(answer.to, derivative(of, by, of in answer.summed), form)
+            yield _row(answer.to, printable(derivative(of, by, of in answer.summed)), form)
 
 
 def _row(to: str, label: str, form: Any) -> str:

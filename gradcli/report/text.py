@@ -15,7 +15,7 @@ import re
 from collections.abc import Container, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..diagnostics import printable
+from ..diagnostics import printable, printable_lines
 from . import Style
 from .values import MAX_DEPTH, is_array, is_sparse, nonfinite
 
@@ -32,10 +32,10 @@ _NAME, _OFF = "\x1b[1;36m", "\x1b[0m"
 def render(evaluations: Sequence[Evaluation], style: Style) -> str:
     parts = []
     for evaluation in evaluations:
-        lines = [_tame(line) if style.interactive else line for line in evaluation.printed]
+        lines = [printable_lines(line) for line in evaluation.printed]
         lines += _table(list(_rows(evaluation)), style)
         if len(evaluations) > 1:
-            lines.insert(0, f"{evaluation.file}:")
+            lines.insert(0, f"{printable(evaluation.file)}:")
         parts.append("".join(line + "\n" for line in lines))
     return "\n".join(part for part in parts if part)
 
@@ -78,6 +78,7 @@ def operand(name: str) -> str:
 
 
 def _table(rows: Sequence[tuple[str, Any]], style: Style) -> list[str]:
+    rows = [(printable(label), value) for label, value in rows]
     column = max((len(label) for label, _ in rows), default=0) + _GAP
     lines: list[str] = []
     for label, value in rows:
@@ -86,7 +87,7 @@ def _table(rows: Sequence[tuple[str, Any]], style: Style) -> list[str]:
             continue
         first, *more = show(value, style.precision, _WIDTH - column).split("\n")
         padded = label.ljust(column)
-        lines.append((f"{_NAME}{padded}{_OFF}" if style.color else padded) + (_tame(first) if style.interactive else first))
+        lines.append((f"{_NAME}{padded}{_OFF}" if style.color else padded) + first)
         lines += [" " * column + line for line in more]
     return [line.rstrip() for line in lines]
 
@@ -107,12 +108,13 @@ def show(value: Any, precision: int | None = None, width: int = _WIDTH, depth: i
     if depth > MAX_DEPTH:
         return "..."
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {show(item, precision, width, depth + 1)}" for key, item in value.items()) + "}"
+        entries = [f"{printable(str(key))}: {show(item, precision, width, depth + 1)}" for key, item in value.items()]
+        return "{" + ", ".join(entries) + "}"
     if isinstance(value, (list, tuple)):
         items = list(value) if len(value) <= _MANY else [*value[:_EDGE], ..., *value[-_EDGE:]]
         return "[" + ", ".join(show(item, precision, width, depth + 1) for item in items) + "]"
     if isinstance(value, str):
-        return f'"{value}"' if depth else value
+        return f'"{printable(value)}"' if depth else printable(value)
     if value is None or value is ...:
         return "none" if value is None else "..."
     return number(value, precision)
@@ -182,10 +184,5 @@ def show_form(form: Any) -> str:
     if isinstance(form, list):
         return f"[{', '.join(map(show_form, form))}]"
     if isinstance(form, dict):
-        return "{" + ", ".join(f"{key}: {show_form(item)}" for key, item in form.items()) + "}"
-    return "none" if form is None else str(form)
-
-
-def _tame(text: str) -> str:
-    """Control characters made visible, so that what a program prints can't drive the terminal."""
-    return "\n".join(map(printable, text.split("\n")))
+        return "{" + ", ".join(f"{printable(str(key))}: {show_form(item)}" for key, item in form.items()) + "}"
+    return "none" if form is None else printable(str(form))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import sys
 import threading
 from typing import IO, BinaryIO, Protocol
 
-from ...diagnostics import Diagnostic, GradcliError
+from ...diagnostics import Diagnostic, GradcliError, printable_lines
 from ...safe_files import plain_file
 
 STDOUT = "-"
@@ -82,9 +83,11 @@ class StandardOutput:
         sys.stdout.flush()
         self.position = 0
         self._file: BinaryIO = getattr(sys.stdout.buffer, "raw", sys.stdout.buffer)
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace") if sys.stdout.isatty() else None
 
     def write(self, data: bytes | memoryview) -> None:
-        _write_all(self._file, data)
+        """Data as it is, but to a terminal, where a cell must not drive it."""
+        _write_all(self._file, data if self._decoder is None else printable_lines(self._decoder.decode(data)).encode())
         self.position += len(data)
 
     def finish(self) -> None:

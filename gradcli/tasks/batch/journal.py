@@ -18,7 +18,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...diagnostics import Diagnostic, GradcliError
+from ...diagnostics import Diagnostic, GradcliError, printable
 from ...safe_files import own_folder, plain_file
 
 SUFFIX = ".partial"
@@ -156,7 +156,7 @@ class Journal:
     def reject(self, entries: list[dict[str, Any]]) -> None:
         """Writes rows that have no answer to the rejects."""
         if entries:
-            text = "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries)
+            text = "".join(printable(json.dumps(entry, ensure_ascii=False)) + "\n" for entry in entries)
             _write(self._rejects, text.encode("utf-8", "backslashreplace"))  # of half a character, as JSON has it
 
     def finish(self, block: Finished) -> None:

@@ -94,7 +94,7 @@ def _run(words: Sequence[str], given: str, patience: float) -> str:
             _end(process)
     if process.returncode:
         last = [printable(line) for line in said.decode(errors="replace").splitlines()[-LAST_LINES:]]
-        _fail(FAILED, f"`{name}` {_ending(process.returncode)}", "\n  ".join(last) or "it said nothing on standard error")
+        _fail(FAILED, f"`{name}` {_ending(process.returncode)}", " ␊ ".join(last) or "it said nothing on standard error")
     return output.decode(errors="replace")
 
 
