@@ -14,7 +14,7 @@ from typing import Any
 from ..diagnostics import GradcliError
 from .backends import Backend, count, dtype_name, shape_of
 from .boxes import UNBOXED, level_of
-from .changes import take_back
+from .changes import take_back, take_back_told, told
 from .lanes import Group, Lanes
 from .run import Run
 from .turning import put
@@ -32,7 +32,7 @@ def in_blocks(run: Run, n: int, arguments: Pairs, call: Callable[[Group, list[An
     plain = run.group is None and run.settings.max_steps is None and not run.trace.keeps_all
     if n < 2 * size or not plain or any(level_of(read(v)) != UNBOXED for a, _ in arguments for v in leaves(a)):
         return None
-    seen = len(run.printed), len(run.expectations), len(run.diagnostics)
+    so_far = told(run)
     divisions = len(run.changes)
     run.changes.append({})
     stacked: Any = None
@@ -45,8 +45,11 @@ def in_blocks(run: Run, n: int, arguments: Pairs, call: Callable[[Group, list[An
         finally:
             run.group = None
         parts = [read(v) for v in leaves(value)]
-        told = (len(run.printed), len(run.expectations), len(run.diagnostics)) != seen
-        if told or run.changes[-1] or not all(level_of(v) == UNBOXED and (is_number(v) or type(v) is Lanes) for v in parts):
+        if (
+            told(run) != so_far
+            or run.changes[-1]
+            or not all(level_of(v) == UNBOXED and (is_number(v) or type(v) is Lanes) for v in parts)
+        ):
             break
         if stacked is None:
             stacked, structure = [_empty(run.backend, n, v) for v in parts], value
@@ -58,7 +61,7 @@ def in_blocks(run: Run, n: int, arguments: Pairs, call: Callable[[Group, list[An
         run.changes.pop()
         return map_structure(partial(_taken, iter(stacked)), structure)
     take_back(run, divisions)
-    del run.printed[seen[0] :], run.expectations[seen[1] :], run.diagnostics[seen[2] :]
+    take_back_told(run, so_far)
     return None
 
 

@@ -10,8 +10,8 @@ from typing import Any, NoReturn
 from ..diagnostics import GradcliError, Span
 from ..ops import OPS
 from .backends import CPU
-from .changes import keep_changes, take_back
-from .lanes import Group, Lanes, UnrelatedError, deepest, narrow, spread, with_rows
+from .changes import keep_changes, take_back, take_back_told, told
+from .lanes import Group, Lanes, UnrelatedError, common, deepest, narrow, spread, with_rows
 from .run import Run
 from .tape import Site
 
@@ -67,7 +67,10 @@ class ApartError(Exception):
 
 
 def parts_of(run: Run, group: Group, error: ApartError) -> list[Group]:
-    """The rows of a group that can go on together, each sort by itself."""
+    """The rows of a group that can go on together, each sort by itself. Raises the error where it parts rows that these were
+    made of."""
+    if not error.group.within(group):
+        raise error
     xp = run.backend.xp
     labels = xp.full(group.size, -1)  # of rows that are elsewhere already
     labels[slice(None) if error.group is group else error.group.way_to(group)] = error.labels
@@ -82,7 +85,7 @@ def by_sort(run: Run, group: Group | None, call: Callable[[], Any]) -> Iterator[
     if group is None or group is run.group:
         yield group, call()
         return
-    outside, divisions = run.group, len(run.changes)
+    outside, divisions, so_far = run.group, len(run.changes), told(run)
     run.group = group
     run.changes.append({})
     parts: list[Group] = []
@@ -91,6 +94,7 @@ def by_sort(run: Run, group: Group | None, call: Callable[[], Any]) -> Iterator[
         keep_changes(run, divisions)
     except ApartError as error:
         parts = parts_of(run, group, error)
+        take_back_told(run, so_far)
     finally:
         run.group = outside
         take_back(run, divisions)
@@ -150,11 +154,27 @@ def joint(run: Run, values: Any, span: Span | None, inner: bool = False) -> Grou
     except UnrelatedError:
         group = None
     if group is None or not (inner or run.group is None or group is run.group):
+        part_by_lack(run, values)
         run.fail(
             "E307", "a value that only some rows have meets others", span,
             help="assign the name on every path that leads here",
         )  # fmt: skip
     return group
+
+
+def part_by_lack(run: Run, values: Any) -> None:
+    """Parts the rows that have a value from those that run and lack it, if there are both. Where one of these reads it, it
+    has none by itself."""
+    for value in values:
+        if (
+            type(value) is Lanes
+            and run.group is not None
+            and (whole := common(value.group, run.group)) not in (None, value.group)
+        ):
+            labels = run.backend.xp.zeros(whole.size, "int64")
+            labels[value.group.way_to(whole)] = 1
+            if not bool(labels.all()):
+                raise ApartError(whole, labels)
 
 
 class RowRange:

@@ -63,6 +63,17 @@ def keep_changes(run: Run, divisions: int) -> None:
             run.changes[-1] = log | run.changes[-1]
 
 
+def told(run: Run) -> tuple[int, int, int]:
+    """How much the run has told so far, for `take_back_told`: of what it printed, expected and noticed."""
+    return len(run.printed), len(run.expectations), len(run.diagnostics)
+
+
+def take_back_told(run: Run, so_far: tuple[int, int, int]) -> None:
+    """Takes back what the run has told since."""
+    printed, expected, noticed = so_far
+    del run.printed[printed:], run.expectations[expected:], run.diagnostics[noticed:]
+
+
 def forget(run: Run) -> dict[Any, Any]:
     """Takes back what was changed since the last division; returns what it had become."""
     log = run.changes.pop()

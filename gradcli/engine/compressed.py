@@ -14,6 +14,7 @@ from ..ops import OPS
 from .apply import apply
 from .backends import count, dtype_name, is_complex, is_inexact, shape_of
 from .boxes import primal
+from .connections import verify_connected
 from .derivatives import differentiable, number_of, zeros_like
 from .records import groups_of, path
 from .reverse import between
@@ -100,6 +101,8 @@ class _Question:
         self.run, self.target = run, target
         self.site = site
         way = segments, marked, self.ends = between([target], set(by), window, since)
+        if since is None:
+            verify_connected(run, [target], set(by), segments, marked)
         self.records, needed = path(segments, marked, {target[1]})
         self.sources = {n: source for n, source in by.items() if n in needed and (marked is None or n in marked)}
         self.likes = {n: primal(read(source)) for n, source in self.sources.items()}

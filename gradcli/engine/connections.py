@@ -6,33 +6,40 @@ Rows are the bits of an int, so that a walk back over the records costs little, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from ..ops import OPS
 from .by_rows import ApartError
-from .lanes import Group, Lanes
+from .lanes import Group, Lanes, common
 from .records import Record, path
 from .run import Run
-from .tape import Segment
+from .tape import Segment, Traced, reachable
 
 MERGE = OPS["merge_rows"]
 
 
 def verify_connected(
-    run: Run, targets: Iterable[Any], wanted: set[int], segments: list[Segment], marked: set[int] | None
+    run: Run, targets: Sequence[Traced], wanted: set[int], segments: list[Segment], marked: set[int] | None
 ) -> None:
-    """Parts the rows that run where a source is connected in some of them only."""
-    assert run.group is not None
+    """Parts the rows that run where a source is connected in some of them only. Nothing is to be told where none ever ran
+    without the others."""
+    if run.group is None or not run.group.outermost().divided:
+        return
     connections = _Connections(run, run.group)
     found = connections.found
     for value, number, _ in targets:
         found[number] = connections.rows_of(value)
     for record in reversed(path(segments, marked, set(found))[0]):
         connections.pass_back(record)
-    for number in wanted & found.keys():
-        if found[number] != connections.all:
-            raise ApartError(run.group, run.backend.xp.asarray(connections.labels(found[number])))
+    sources = wanted & found.keys()
+    made = connections.made(targets, {n for n in sources if n >= 0})
+    for number in sources:
+        rows = found[number] & made.get(number, connections.all)
+        if rows != connections.all:
+            raise ApartError(run.group, run.backend.xp.asarray(connections.labels(rows)))
 
 
 class _Connections:
@@ -56,6 +63,20 @@ class _Connections:
         for number in record.inputs:
             found[number] = found.get(number, 0) | rows
 
+    def made(self, targets: Sequence[Traced], sources: set[int]) -> dict[int, int]:
+        """The rows in which each of these sources, of which the targets are made, is itself made of something that is recorded:
+        in the others it may be a literal."""
+        if not sources:
+            return {}
+        made: dict[int, int] = {}
+        for record in path(reachable([segment for _, _, segment in targets], 0), None, sources)[0]:
+            ways = [made.get(number, self.all) for number in record.inputs]
+            if record.site.op is MERGE:
+                groups = record.options["groups"]
+                ways = [way & self.bits(groups[k]) for k, way in zip(record.site.operands, ways, strict=True)]
+            made[record.number] = reduce(or_, ways)
+        return made
+
     def rows_of(self, value: Any) -> int:
         """The rows that have a value."""
         for part in value if type(value) is list else (value,):
@@ -64,13 +85,15 @@ class _Connections:
         return self.all
 
     def bits(self, group: Group) -> int:
-        if self.group.within(group):
+        whole = common(self.group, group)
+        if whole is None or whole is group:
             return self.all
         known = self._bits.get(id(group))
         if known is None:
             backend = self.run.backend
-            rows = backend.xp.zeros(self.group.size, bool)
-            rows[group.way_to(self.group)] = True
+            rows = backend.xp.zeros(whole.size, bool)
+            rows[group.way_to(whole)] = True
+            rows = rows if whole is self.group else rows[self.group.way_to(whole)]
             packed = backend.to_host(backend.xp.packbits(rows, bitorder="little")).tobytes()
             known = self._bits[id(group)] = group, int.from_bytes(packed, "little")
         return known[1]

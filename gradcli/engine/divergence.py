@@ -318,7 +318,7 @@ def _where_set(run: Run, site: Site, group: Group, groups: Sequence[Group], indi
     if not all(is_number(primal(value)) for value, _, _ in some):
         _apart(run, group, indices)
     rows = xp.sort(xp.concatenate([index for _, _, index in some]))
-    inner = Group(len(rows), group, rows)
+    inner = group if len(rows) == group.size else Group(len(rows), group, rows)
     options = {
         "indices": [xp.searchsorted(rows, index) for _, _, index in some],
         "groups": [own for _, own, _ in some],

@@ -238,7 +238,10 @@ class LaneSweep(SeededSweep):
             self.owned.add(n)
 
     def asked(self, c: Any) -> Any:
-        """A cotangent as who asks takes it: with the asker's rows, or the sum over those that were opened inside."""
+        """A cotangent as who asks takes it: of the rows that run, with the sum over those that were opened inside, and 0 for
+        those that it doesn't reach."""
         inner, within = primal(c), self.within
-        opened = type(inner) is Lanes and within is not None and inner.group is not within and inner.group.within(within)
-        return self.lift(c, within) if opened else c
+        if type(inner) is not Lanes or within is None or within.within(inner.group):
+            return c
+        whole = common(inner.group, within)
+        return c if whole is None else narrowed(self.run, self.site, self.lift(c, whole), within)

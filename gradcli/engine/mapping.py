@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn, TypeAlias
 
 from ..diagnostics import GradcliError
 from ..ops import OPS
 from .apply import apply
 from .backends import shape_of
 from .blocks import in_blocks
-from .by_rows import ApartError, parts_of
+from .by_rows import ApartError, part_by_lack, parts_of
 from .calls import call_value
-from .changes import keep_changes, take_back
+from .changes import keep_changes, take_back, take_back_told, told
 from .divergence import merge
 from .lanes import Group, Lanes, UnrelatedError
 from .run import Run
@@ -27,8 +27,9 @@ from .tape import Site, primal
 from .transform_arguments import with_arrays
 from .values import List, Transform, Variable, describe, is_number, leaves, map_structure, read
 
-UNFOLD, FOLD, MERGE = OPS["unfold_rows"], OPS["fold_rows"], OPS["merge_rows"]
+UNFOLD, FOLD, MERGE, PLACE = OPS["unfold_rows"], OPS["fold_rows"], OPS["merge_rows"], OPS["place_rows"]
 GETITEM, STACK = OPS["getitem"], OPS["stack"]
+Pieces: TypeAlias = "list[tuple[Group, Any]]"  # rows of a group by sorts, and what each sort gives
 
 
 def call_mapped(run: Run, transform: Transform, arguments: list[Any], keywords: dict[str, Any], site: Site) -> Any:
@@ -70,6 +71,8 @@ def call_mapped(run: Run, transform: Transform, arguments: list[Any], keywords: 
     finally:
         run.group = outside
         take_back(run, divisions)
+    if type(value) is Apart:
+        return _listed(run, group, value.pieces, site)
     return map_structure(lambda v: _stacked(run, transform, group, v, site), value)
 
 
@@ -126,7 +129,7 @@ def _of_a_row(run: Run, group: Group, call: Callable[[Group], Any], error: Gradc
     """The error that the first row which fails gives by itself, found by halving."""
 
     def failure(low: int, high: int) -> GradcliError | None:
-        told = [len(run.printed), len(run.expectations), len(run.diagnostics)]
+        so_far = told(run)
         run.changes.append({})
         try:
             call(Group(high - low, group, run.backend.xp.arange(low, high)))
@@ -135,7 +138,7 @@ def _of_a_row(run: Run, group: Group, call: Callable[[Group], Any], error: Gradc
         finally:
             take_back(run, divisions)
             run.group = outside
-            del run.printed[told[0] :], run.expectations[told[1] :], run.diagnostics[told[2] :]
+            take_back_told(run, so_far)
         return None
 
     outside, divisions = run.group, len(run.changes)
@@ -190,21 +193,35 @@ def on_rows(run: Run, group: Group, call: Callable[[], Any], site: Site) -> Any:
     """What `call` gives for all rows of a group at once."""
     outside, divisions = run.group, len(run.changes)
     try:
-        return _call(run, group, call, site)
+        value = _call(run, group, call, site)
     finally:
         run.group = outside
         take_back(run, divisions)
+    if type(value) is Apart:
+        _refuse(run, value.pieces, site)
+    return value
+
+
+class Apart:
+    """What sorts of rows give that is no value of all of them: the rows of each, and their value."""
+
+    __slots__ = ("pieces",)
+
+    def __init__(self, pieces: Pieces) -> None:
+        self.pieces = pieces
 
 
 def _call(run: Run, group: Group, call: Callable[[], Any], site: Site) -> Any:
     """One call for all rows of a group; begun again for each sort of rows where they can't go on together."""
     run.group = group
-    divisions = len(run.changes)
+    divisions, so_far = len(run.changes), told(run)
     run.changes.append({})
     try:
         value = call()
+        part_by_lack(run, [primal(read(part)) for part in leaves(value)])
     except ApartError as error:
         take_back(run, divisions)
+        take_back_told(run, so_far)
         return _calls_apart(run, group, call, error, site)
     for variable in [key for key in run.changes[-1] if type(key) is Variable and type(key.state) is Lanes]:
         run.fail(
@@ -217,18 +234,67 @@ def _call(run: Run, group: Group, call: Callable[[], Any], site: Site) -> Any:
 
 def _calls_apart(run: Run, group: Group, call: Callable[[], Any], error: ApartError, site: Site) -> Any:
     parts = parts_of(run, group, error)
-    values = [_call(run, part, call, site) for part in parts]
+    pieces: Pieces = []
+    for part in parts:
+        value = _call(run, part, call, site)
+        pieces += value.pieces if type(value) is Apart else [(part, value)]
     run.group = group
     try:
-        return merge(run, Site(MERGE, site.span), group, parts, [p.origin for p in parts], values)
+        return _merged(run, group, pieces, site)
     except ApartError:
-        shown = " and ".join(dict.fromkeys(describe(v) for v in values))
-        help = "the value must have one shape; pad it, or reduce it"
-        run.fail("E314", f"the rows give values that are no array together: {shown}", site.span, help=help)
+        return Apart(pieces)
+
+
+def _merged(run: Run, group: Group, pieces: Pieces, site: Site) -> Any:
+    """The values of these parts of a group as one. Raises ApartError where they can't be one."""
+    parts = [part for part, _ in pieces]
+    return merge(run, Site(MERGE, site.span), group, parts, [p.way_to(group) for p in parts], [v for _, v in pieces])
+
+
+def _listed(run: Run, group: Group, pieces: Pieces, site: Site) -> Any:
+    """What rows give that is none in some of them: by row, a list. Of lists and dicts that are alike in all rows, their parts.
+    Raises GradcliError (E314) where the rows differ in anything else."""
+    values = [read(value) for _, value in pieces]
+    first, groups = values[0], [part for part, _ in pieces]
+    if all(type(v) is List and len(v) == len(first) for v in values):
+        columns = zip(*values, strict=True)
+        return List([_listed(run, group, list(zip(groups, column, strict=True)), site) for column in columns])
+    if all(type(v) is dict and v.keys() == first.keys() for v in values):
+        return {key: _listed(run, group, [(g, v[key]) for g, v in zip(groups, values, strict=True)], site) for key in first}
+    there = [(part, v) for part, v in zip(groups, values, strict=True) if v is not None]
+    numbers = [primal(v) for _, v in there]
+    if not all(map(is_number, numbers)) or len({shape_of(v) for v in numbers}) > 1:
+        _refuse(run, pieces, site)
+    return _row_values(run, group, there, site) if there else List([None] * (group.each or group.size))
+
+
+def _row_values(run: Run, group: Group, there: Pieces, site: Site) -> List:
+    """The numbers or arrays of some rows of a group, and none for the others, as a list."""
+    xp, outside = run.backend.xp, run.group
+    ways = [part.way_to(group) for part, _ in there]
+    rows = xp.sort(xp.concatenate(ways))
+    has = xp.isin(xp.arange(group.size), rows).reshape(1 if outside is None else outside.size, -1)
+    if outside is not None and not bool((has == has[:1]).all()):
+        raise ApartError(outside, xp.unique(has, axis=0, return_inverse=True)[1].reshape(-1))
+    some, parts = Group(len(rows), group, rows), [part for part, _ in there]
+    options = {"indices": [xp.searchsorted(rows, way) for way in ways], "groups": parts, "group": some}
+    merged = apply(run, Site(MERGE, site.span), tuple([v for _, v in there]), options)
+    placed = apply(run, Site(PLACE, site.span), (merged,), {"index": rows, "group": group, "of": some})
+    stacked = apply(run, Site(FOLD, site.span), (placed,), {"axis": 0, "group": group})
+    getitem = Site(GETITEM, site.span)
+    return List([apply(run, getitem, (stacked,), {"index": (k,)}) if own else None for k, own in enumerate(has[0].tolist())])
+
+
+def _refuse(run: Run, pieces: Pieces, site: Site) -> NoReturn:
+    shown = " and ".join(dict.fromkeys(describe(v) for _, v in pieces))
+    help = "the value must have one shape; pad it, or reduce it"
+    run.fail("E314", f"the rows give values that are no array together: {shown}", site.span, help=help)
 
 
 def _stacked(run: Run, transform: Transform, group: Group, value: Any, site: Site) -> Any:
     value = read(value)
+    if value is None:
+        return List([None] * (group.each or group.size))
     if not is_number(primal(value)):
         message = f"`{transform.function.name or 'fn'}` gives {describe(value)}, which has no rows"
         run.fail("E314", message, site.span, help="return numbers or arrays, or lists or dicts of them")

@@ -56,7 +56,7 @@ REFUSALS = [
     ("vmap(sin, in_axes = 1.5)([1.0])", "E311", "`in_axes` is 1.5"),
     ('vmap(fn(x) = "a")([1.0])', "E314", '`fn` gives the string "a", which has no rows'),
     ("vmap(fn(n) = ones(n))([1, 2])", "E314", "the rows give values that are no array together"),
-    ("vmap(f)([2.0, 0.5])", "E307", "`f` gives a value that only some rows have"),
+    ("vmap(f)([2.0, 0.5])", "E307", "`y` has no value yet, in row 1 of `vmap`"),
     ("vmap(h)([2.0, 0.5])", "E307", "`y` has no value yet, in row 1 of `vmap`"),
     ("vmap(up)([2.0, 0.5])", "E312", "`w` would have a state for each row outside of `vmap`"),
 ]

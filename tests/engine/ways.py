@@ -53,7 +53,7 @@ def _verify_vmap(one: str, rows: Sequence[float], options: Options, rtol: float)
     if failed or isinstance(found, str):
         assert failed, f"only the rows together fail: {found}"
         assert isinstance(found, str), f"only a row alone fails: {failed[0]}"
-        assert failed[0] in found
+        assert failed[0] in found, (failed[0], found)
         return
     columns = {name: np.array([_number(row.get(name)) for row in each if isinstance(row, dict)]) for name in each[0]}
     for name, value in found.outputs.items():
