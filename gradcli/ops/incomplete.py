@@ -10,7 +10,7 @@ theirs, too.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -23,7 +23,7 @@ NODES = 20  # a panel
 PANEL = 3.0  # the longest panel: φ has features of length 1
 DEPTH = 46.0  # exp(-DEPTH) is nothing beside 1
 BLOCK = 2**18  # nodes times elements at a time
-ROWS = BLOCK // 256
+LOWEST, HIGHEST = -1040.0, 40.0  # powers of two between which the ends of integrals lie
 
 
 def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
@@ -50,11 +50,14 @@ def _legendre() -> tuple[list[float], list[float]]:
     return nodes, weights
 
 
-def _end(xp: Any, phi: Callable[..., Any], arguments: list[Any]) -> Any:
-    """Where φ has fallen to -DEPTH, within a part in a thousand."""
-    end = xp.full_like(arguments[0], 2.0**40)
-    for k in range(39, -41, -1):
-        end = xp.where(phi(xp.full_like(end, 2.0**k), *arguments) <= -DEPTH, 2.0**k, end)
+def _end(xp: Any, phi: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+    """Where φ has fallen to -DEPTH, within a part in a thousand: first the power of two, and then between two of them."""
+    low, high = xp.full_like(arguments[0], LOWEST), xp.full_like(arguments[0], HIGHEST)
+    for _ in range(math.ceil(math.log2(HIGHEST - LOWEST))):
+        middle = xp.floor(0.5 * (low + high))
+        below = phi(2.0**middle, *arguments) > -DEPTH
+        low, high = xp.where(below, middle, low), xp.where(below, high, middle)
+    end = 2.0**high
     low = 0.5 * end
     for _ in range(10):
         middle = 0.5 * (low + end)
@@ -64,21 +67,30 @@ def _end(xp: Any, phi: Callable[..., Any], arguments: list[Any]) -> Any:
 
 
 def _integral(xp: Any, phi: Callable[..., Any], weight: Callable[..., Any], *arguments: Any) -> Any:
-    """The integral of exp(φ(v)) weight(v) over v from 0 on; both take v and the arguments, vectors."""
-    parts = []
+    """The integral of exp(φ(v)) weight(v) over v from 0 on; both take v and the arguments, vectors. How many panels an element
+    has is its own, so that its digits don't depend on its neighbours."""
     nodes, weights = (xp.asarray(numbers) for numbers in _legendre())
-    size, start = arguments[0].size, 0
-    while start < size:
-        part = [a[start : start + ROWS] for a in arguments]
-        end = _end(xp, phi, part)
-        panels = min(max(4, math.ceil(float(xp.max(end)) / PANEL)), 1000)
-        rows = min(ROWS, max(1, BLOCK // (panels * NODES)))
-        part, end = [a[:rows, None] for a in part], end[:rows, None]
-        start += rows
-        v = end * ((xp.arange(panels)[:, None] + nodes).reshape(1, -1) / panels)
-        values = (xp.exp(phi(v, *part)) * weight(v, *part)).reshape(v.shape[0], panels, NODES)
-        parts.append(xp.sum(values * weights, axis=(1, 2)) * end[:, 0] / panels)
-    return xp.concatenate(parts)
+    end = _end(xp, phi, arguments)
+    panels = 2.0 ** xp.ceil(xp.log2(xp.clip(end / PANEL, 4.0, 1024.0)))
+    found = xp.zeros_like(end)
+    for count in map(int, xp.unique(panels).tolist()):
+        places, rows = xp.nonzero(panels == count)[0], BLOCK // (count * NODES)
+        for start in range(0, places.size, rows):
+            some = places[start : start + rows]
+            part, length = [a[some, None] for a in arguments], end[some, None]
+            v = length * ((xp.arange(count)[:, None] + nodes).reshape(1, -1) / count)
+            values = (xp.exp(phi(v, *part)) * weight(v, *part)).reshape(v.shape[0], count, NODES)
+            found[some] = xp.sum(values * weights, axis=(1, 2)) * length[:, 0] / count
+    return found
+
+
+def _curve(xp: Any, v: Any) -> Any:
+    """(exp(v) - 1 - v) / v"""
+    series = 1.0
+    for k in range(18, 2, -1):
+        series = 1.0 + v / k * series
+    near = xp.abs(v) < 0.5
+    return xp.where(near, 0.5 * v * series, xp.expm1(v) / xp.where(near, 1.0, v) - 1.0)
 
 
 def _ratios(slope: Callable[[int, int], Any], i: int, j: int) -> dict[tuple[int, int], Any]:
@@ -152,7 +164,7 @@ def _gammainc_by_a(xp: Any, special: Any, n: int, a: Any, x: Any) -> Any:
         first = xp.where(small, _gamma_density(xp, special, n, a + 1.0, x), 0.0)
         integral = _integral(
             xp,
-            lambda v, a, x: -a * v - x * xp.expm1(-v),
+            lambda v, a, x: -v * ((a - x) - x * _curve(xp, -v)),  # -av - x (exp(-v) - 1)
             lambda v, a, x: _gamma_ratio(xp, special, n, a, _log_of(xp, (x - a) / a, x / a) - v),
             up,
             x,
@@ -162,7 +174,7 @@ def _gammainc_by_a(xp: Any, special: Any, n: int, a: Any, x: Any) -> Any:
     def upper(a: Any, x: Any) -> Any:
         integral = _integral(
             xp,
-            lambda v, a, x: a * v - x * xp.expm1(v),
+            lambda v, a, x: -v * ((x - a) + x * _curve(xp, v)),  # av - x (exp(v) - 1)
             lambda v, a, x: _gamma_ratio(xp, special, n, a, _log_of(xp, (x - a) / a, x / a) + v),
             a,
             x,
@@ -262,14 +274,29 @@ def _of_odds(xp: Any, x: Any, y: Any, v: Any) -> tuple[Any, Any]:
     return -xp.log1p(y * xp.expm1(v)), -xp.where(fall > -0.5, xp.log1p(fall), xp.log(y + x * xp.exp(-v)))
 
 
+def _log_curve(xp: Any, x: Any, y: Any, v: Any) -> Any:
+    """(log(x + y exp(v)) - yv) / v for x + y = 1: near 0 by its cumulants, elsewhere by the smaller of x and y."""
+    both, odd = x * y, x - y
+    cumulants = (
+        1.0, odd, 1.0 - 6.0 * both, odd * (1.0 - 12.0 * both), 1.0 - both * (30.0 - 120.0 * both),
+        odd * (1.0 - both * (60.0 - 360.0 * both)),
+    )  # fmt: skip
+    series = 0.0
+    for k, cumulant in reversed([*enumerate(cumulants, 2)]):
+        series = cumulant / math.factorial(k) + v * series
+    near = v < 0.02
+    far, p, side = xp.where(near, 1.0, v), xp.minimum(x, y), xp.where(x < y, -1.0, 1.0)
+    return xp.where(near, both * v * series, xp.log1p(p * xp.expm1(side * far)) / far - p * side)
+
+
 def _betainc_by_ab(xp: Any, special: Any, i: int, j: int, a: Any, b: Any, x: Any) -> Any:
     y = 1.0 - x
     known = (a > 0) & (b > 0) & (x > 0) & (y > 0) & xp.isfinite(a) & xp.isfinite(b)
     below = known & (x * b <= y * a)
 
     def phi(v: Any, a: Any, b: Any, x: Any, y: Any) -> Any:
-        first, second = _of_odds(xp, x, y, v)
-        return a * first + b * second
+        """a log(t/x) + b log((1-t)/y), by what lies beyond the slope at 0."""
+        return -v * ((a * y - b * x) + (a + b) * _log_curve(xp, x, y, v))
 
     def lower(i: int, j: int) -> Callable[..., Any]:
         def weight(v: Any, a: Any, b: Any, x: Any, y: Any) -> Any:

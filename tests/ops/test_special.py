@@ -168,3 +168,15 @@ def test_the_mixed_derivative_at_an_edge(call: str, a: float, x: float, expected
         f"jvp(fn(a) = jvp(fn(x) = {call})({x}, 1.0))({a}, 1.0)",
     ):
         assert value(f"y = {program}") == pytest.approx(expected, rel=1e-14, abs=0.0)
+
+
+@pytest.mark.parametrize("a", [1e10, 1e17, 1e100, 1e200, 1e300])
+def test_the_derivatives_by_parameters_that_are_huge(a: float) -> None:
+    """At the mean, by their asymptotic series: alone, and beside elements that take many more nodes."""
+    for call, slope in (
+        (f"gammainc(a, {a!r})", -(1 + 1 / (12 * a)) / math.sqrt(2 * math.pi * a)),
+        (f"betainc(a, {a!r}, 0.5)", -(1 + 5 / (24 * a)) / math.sqrt(4 * math.pi * a)),
+    ):
+        assert value(f"y = grad(fn(a) = {call})({a!r})") == pytest.approx(slope, rel=1e-12, abs=0.0)
+        beside = value(f"y = grad(fn(a) = sum({call}))([{a!r}, 0.5, 1e-3])")
+        assert beside[0] == value(f"y = grad(fn(a) = {call})({a!r})")
