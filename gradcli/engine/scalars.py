@@ -26,7 +26,7 @@ FAST: dict[str, Callable[..., Any]] = {
     "sin": math.sin, "cos": math.cos, "tan": math.tan, "asin": math.asin, "acos": math.acos, "atan": math.atan,
     "atan2": math.atan2, "sinh": math.sinh, "cosh": math.cosh, "tanh": math.tanh,
     "asinh": math.asinh, "acosh": math.acosh, "atanh": math.atanh, "degrees": math.degrees, "radians": math.radians,
-    "erf": math.erf, "erfc": math.erfc, "gamma": math.gamma, "lgamma": math.lgamma,
+    "erf": math.erf, "erfc": math.erfc, "gamma": math.gamma,
 }  # fmt: skip
 
 
@@ -97,7 +97,28 @@ degrees, radians, hypot = math.degrees, math.radians, math.hypot
 erf, erfc = math.erf, math.erfc
 
 
+# The Taylor coefficients of log Γ at 2, from the first on: 1 - γ, and then (-1)^k (ζ(k) - 1) / k.
+NEAR_TWO = [
+    0.42278433509846713, 0.3224670334241132, -0.0673523010531981, 0.020580808427784546, -0.007385551028673986,
+    0.0028905103307415234, -0.001192753911703261, 0.0005096695247430425, -0.00022315475845357939, 9.945751278180853e-05,
+    -4.492623673813314e-05, 2.050721277567069e-05, -9.439488275268397e-06, 4.374866789907488e-06, -2.039215753801366e-06,
+    9.55141213040742e-07, -4.492469198764566e-07, 2.1207184805554665e-07, -1.0043224823968099e-07, 4.7698101693639804e-08,
+    -2.2711094608943164e-08, 1.0838659214896955e-08, -5.183475041970047e-09, 2.4836745438024785e-09, -1.1921401405860912e-09,
+    5.731367241678862e-10,
+]  # fmt: skip
+
+
+def _lgamma_near_two(z: float) -> float:
+    """log Γ(2 + z) for |z| <= 1/2."""
+    total = 0.0
+    for coefficient in reversed(NEAR_TWO):
+        total = (total + coefficient) * z
+    return total
+
+
 def lgamma(x: float) -> float:
+    if 1.0 <= x <= 2.5:  # where it is small, Python's own loses digits
+        return _lgamma_near_two(x - 2.0) if x > 1.5 else _lgamma_near_two(x - 1.0) - math.log1p(x - 1.0)
     try:
         return math.lgamma(x)
     except (ValueError, OverflowError):  # a pole, or beyond the range

@@ -47,8 +47,8 @@ def _logit(m: Any, x: Any) -> Any:
 
 def _quantile_slope(xp: Any, special: Any, y: Any, p: Any) -> Any:
     """1 / density(y). In the tail by the ratio of p to the density, which moves slowly, while rounding y moves exp(y²/2)."""
-    in_tail = (y < -5.0) & (p > 0)
-    tail = xp.where(in_tail, y, -5.0)
+    in_tail = (y < -1.0) & (p > 0)
+    tail = xp.where(in_tail, y, -1.0)
     by_ratio = ROOT_PI * ROOT_HALF * special.erfcx(-ROOT_HALF * tail) / xp.where(in_tail, p, 1.0)
     return xp.where(in_tail, by_ratio, ROOT_2PI * xp.exp(0.5 * y * y))
 
