@@ -72,7 +72,8 @@ def page(op: Op, bold: tuple[str, str] = ("", "")) -> str:
     if op.note:
         facts.append(("convention", op.note))
     if accuracy := _accuracy(op):
-        facts.append(("accuracy", "{} ulps; first derivatives {}, second {}".format(*accuracy)))
+        ulps = "{} ulps; first derivatives {}, second {}".format(*accuracy)
+        facts.append(("accuracy", f"{ulps}: of the result, or of an operand where that moves it more"))
     width = max(len(label) for label, _ in facts)
     return "\n".join([*lines, *(f"  {label:<{width}}  {text}" for label, text in facts)])
 

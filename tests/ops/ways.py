@@ -142,6 +142,20 @@ def small_array(call: str, points: np.ndarray) -> Found:
     return _on_arrays(call, points)
 
 
+def hot_small_array(call: str, points: np.ndarray) -> Found:
+    """Small arrays as often as it takes for an expression on them to become one operation."""
+    n = points.shape[1]
+    names, given = ", ".join(NAMES[:n]), ", ".join(NAMES[:n].upper())
+    requests = [f"f({given})", f"grad(f, wrt = {list(range(n))})({given})"]
+    for k in range(n):
+        others = [NAMES[j] if j == k else NAMES[j].upper() for j in range(n)]
+        at = NAMES[k].upper()
+        requests.append(f"jvp(fn({NAMES[k]}) = f({', '.join(others)}))({at}, ones_like({at}))")
+    body = "; ".join(f"q{k} = {request}" for k, request in enumerate(requests))
+    source = f"{_function(call, names, fused=True)}for i in range(40) {{ {body} }}\n"
+    return _of(n, _asked(source, points, *(f"q{k}" for k in range(len(requests)))))
+
+
 def large_array(call: str, points: np.ndarray) -> Found:
     return _tiled(points, lambda p: _on_arrays(call, p))
 
@@ -215,6 +229,7 @@ WAYS: dict[str, Callable[[str, np.ndarray], Found]] = {
     "hot_fused": hot_fused,
     "hot_loop": hot_loop,
     "small_array": small_array,
+    "hot_small_array": hot_small_array,
     "large_array": large_array,
     "large_fused": large_fused,
     "native_arrays": native_arrays,
