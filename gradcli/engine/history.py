@@ -238,9 +238,10 @@ class History:
                 watch(step, y, operands)
         return [moved(target[1], target[0]) for target in self.targets]
 
-    def tangents(self, vectors: Mapping[int, Any]) -> list[Any]:
+    def tangents(self, vectors: Mapping[int, Any], disturb: Callable[[Any], Any] | None = None) -> list[Any]:
         """The tangents of the targets where sources move along these vectors, by the rules of forward mode; None for what
-        doesn't move. Raises GradcliError where an operation has none."""
+        doesn't move. `disturb` is applied to each result, and to its tangent. Raises GradcliError where an operation has
+        none."""
         run = Run(self.run.settings, {})
         level = run.level = 1
         known: dict[int, Any] = {}
@@ -265,9 +266,8 @@ class History:
                 known[step.number] = operands[0].items[step.options["index"]] if type(operands[0]) is List else operands[0]
                 continue
             options = {"index": step.options} if type(step.options) is tuple else step.options
-            known[step.number] = apply(
-                run, step.site, tuple(operands), {**options, "inplace": False} if "inplace" in options else options
-            )
+            y = apply(run, step.site, tuple(operands), {**options, "inplace": False} if "inplace" in options else options)
+            known[step.number] = y if disturb is None else _disturbed(y, disturb)
         values = [moved(target[1], target[0]) for target in self.targets]
         return [primal(v.tangent) if type(v) is Dual else None for v in values]
 
@@ -289,6 +289,15 @@ def compute(run: Run, step: Step, operands: list[Any], continues: bool = False) 
     if site.op.elementwise:
         return elementwise(run, site, operands)
     return structural(run, site, operands, options)
+
+
+def _disturbed(value: Any, disturb: Callable[[Any], Any]) -> Any:
+    """A result of forward mode with its numbers and their tangents disturbed."""
+    if type(value) is List:
+        return List([_disturbed(item, disturb) for item in value.items])
+    if type(value) is Dual:
+        return Dual(disturb(value.primal), disturb(value.tangent), value.level)
+    return disturb(value)
 
 
 _NUMBERS = frozenset((float, int))

@@ -343,14 +343,15 @@ class Case:
         sources = {n for s in answer.sources.values() if (n := number_of(s)) is not None}
         return History(run, traced, sources)
 
-    def carried(self, direction: Direction) -> float:
-        """The derivative along a direction, in forward mode along that path."""
+    def carried(self, direction: Direction, disturb: Any = None) -> float:
+        """The derivative along a direction, in forward mode along that path; with `disturb` each result has another rounding
+        error."""
         _, answer = self.point.kept
         source = answer.sources[direction.variable]
         number, state = number_of(source), primal(read(source))
         assert number is not None
         vector = CPU.xp.asarray(direction.vector).astype(state.dtype) if shape_of(state) else type(state)(direction.vector)
-        tangents = iter(self.history.tangents({number: vector}))
+        tangents = iter(self.history.tangents({number: vector}, disturb))
         parts = [next(tangents) if type(read(v)) is tuple else None for v in leaves(answer.targets[self.output])]
         return float(sum(CPU.xp.sum(t * w) for t, w in zip(parts, self.weights, strict=True) if t is not None))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 
 from ...diagnostics import GradcliError
 from ...engine.backends import CPU, is_complex
@@ -198,7 +199,8 @@ def _forward(judge: Judge, found: Finding) -> None:
         estimate = case.carried(direction) if case.point.is_long_in_all else case.tangent(direction)
     except GradcliError as error:
         raise SkippedError(f"{error.diagnostics[0].message}") from None
-    judge.compare(found, Estimate(estimate, 0.0), max(judge.size, abs(estimate)))
+    scale = max(judge.size, abs(estimate))
+    judge.compare(found, Estimate(estimate, rounding_of(judge, estimate, judge.coarse_floor(scale))), scale)
 
 
 def _complex(judge: Judge, found: Finding) -> None:
@@ -211,20 +213,38 @@ def _complex(judge: Judge, found: Finding) -> None:
     verify_no_underflow(judge.ours, step)
     slope = case.imaginary(judge.direction, step) / step
     scale = max(judge.size, abs(slope))
-    error = 0.0
-    if abs(slope - judge.ours) > judge.floor(scale):
-        error = wobble(judge)
-    judge.compare(found, Estimate(slope, error), scale)
+    judge.compare(found, Estimate(slope, rounding_of(judge, slope, judge.floor(scale))), scale)
+
+
+def rounding_of(judge: Judge, slope: float, floor: float) -> float:
+    """What rounding errors can make of a derivative: measured where it isn't the one of reverse mode to `floor`, else 0."""
+    if not abs(slope - judge.ours) > floor:
+        return 0.0
+    try:
+        return wobble(judge)
+    except GradcliError:
+        return judge.noise / SAFETY  # all that is known
 
 
 def wobble(judge: Judge) -> float:
-    """How far other rounding errors take the complex step: how well a derivative can be known."""
-    step = tiny_step(judge.reach)
-    move = judge.direction, step * 1j
-    first = _imaginary(judge.case.replay(move)) / step
-    disturbances = [rounding(seed, judge.case.point.eps) for seed in range(REPEATS)]
-    others = [_imaginary(judge.case.replay(move, disturb=disturb)) / step for disturb in disturbances]
-    return max(abs(other - first) for other in others)
+    """How far other rounding errors take the derivative: how well it can be known. By the complex step, or in forward mode where
+    an operation takes no complex numbers."""
+    case, step = judge.case, tiny_step(judge.reach)
+
+    def by_complex_step(disturb: Callable[[object], object] | None = None) -> float:
+        return _imaginary(case.replay((judge.direction, step * 1j), disturb=disturb)) / step
+
+    def by_forward_mode(disturb: Callable[[object], object] | None = None) -> float:
+        return case.carried(judge.direction, disturb)
+
+    slope: Callable[..., float] = by_forward_mode
+    if case.history.complex is None and not is_complex(case.state(judge.direction.variable)):
+        with suppress(NotAnalyticError, GradcliError):
+            by_complex_step()
+            slope = by_complex_step
+    first = slope()
+    disturbances = [rounding(seed, case.point.eps) for seed in range(REPEATS)]
+    return max(abs(slope(disturb) - first) for disturb in disturbances)
 
 
 def tiny_step(reach: float) -> float:
@@ -277,13 +297,7 @@ def _compare_orders(judge: Judge, found: Finding) -> None:
 def _sympy(judge: Judge, found: Finding) -> None:
     slope = closed_form.slope(judge.case, judge.direction)
     scale = max(judge.size, abs(slope))
-    error = 0.0
-    if abs(slope - judge.ours) > judge.floor(scale):
-        try:
-            error = wobble(judge)
-        except (NotAnalyticError, SkippedError, GradcliError):
-            error = judge.noise / SAFETY  # all that is known of rounding errors
-    judge.compare(found, Estimate(slope, error), scale)
+    judge.compare(found, Estimate(slope, rounding_of(judge, slope, judge.floor(scale))), scale)
 
 
 _METHODS: dict[str, Callable[[Judge, Finding], None]] = {

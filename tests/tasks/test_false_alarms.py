@@ -1,0 +1,38 @@
+"""Right gradients aren't reported as wrong, be they ever so badly conditioned; and what gives that room lets no mistake pass."""
+
+from __future__ import annotations
+
+import pytest
+
+from .false_alarms import Program, alarms, checked, programs
+
+# How well a derivative can be known is measured where rounding moves it: by the complex step, or in forward mode where an
+# operation takes no complex numbers, or the program computes with complex ones itself.
+ILL = [
+    "var y = -1.85\nq = erfinv(1.0 - 1e-8 * (1.5 + sin(y)))",
+    "var x = 0.78\na = zeta(2.5, 1.5 + x)\nq = i0(a) * tanh(((x * a) - (x * a) * (1.0 - 1e-9)) * 1e6)",
+    "var x = 0.6\na = gamma(1.5 + sin(x))\nq = exp(tanh((a - a * (1.0 - 1e-9)) * 1e6))",
+    "var x = 0.6\na = sum(real(fft([x, sin(x), x**2])))\nq = exp(tanh((a - a * (1.0 - 1e-9)) * 1e6))",
+]
+
+
+@pytest.mark.parametrize("sympy", [True, False])
+@pytest.mark.parametrize("text", ILL)
+def test_badly_conditioned_gradients(text: str, sympy: bool) -> None:
+    found = checked(Program(f"{text}\noutput q", 0, 1), sympy)
+    assert alarms(found) == []
+    assert found.exit_code == 0
+
+
+@pytest.mark.parametrize("sympy", [True, False])
+def test_random_programs(sympy: bool) -> None:
+    for program in programs(seed=3, count=6, statements=1):
+        assert alarms(checked(program, sympy)) == [], program.text
+
+
+@pytest.mark.parametrize("wrong", ["1.001", "(1.0 + 4e-9)"])
+def test_a_mistake_in_a_function_beside_it_is_found(wrong: str) -> None:
+    """Only where rounding moves the derivative as far, it can't be told."""
+    rule = f"fn h(a) {{ return sin(a) * a }} backward (dy) {{ return dy * (cos(a) * a + sin(a)) * {wrong} }}"
+    found = checked(Program(f"{rule}\nvar x = 0.7\nq = h(x) + erfinv(0.3 * x) + i0(x)\noutput q", 0, 1), True)
+    assert alarms(found)
