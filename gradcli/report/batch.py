@@ -11,7 +11,9 @@ from ..tasks.batch.summary import Summary
 def line(summary: Summary, rejects: str) -> str:
     """`1,000 rows in 0.3 s (3,300 rows/s), 2 failed: see out.csv.rejects.jsonl`."""
     parts = [f"{_count(summary.rows, 'row')} in {summary.seconds:.3g} s ({summary.rate:,.0f} rows/s)"]
-    if summary.resumed_blocks:
+    if summary.was_done:
+        parts = [f"{_count(summary.rows, 'row')} finished before: there was nothing to do"]
+    elif summary.resumed_blocks:
         parts.append(f"{_count(summary.resumed, 'row')} of them finished before, in {_count(summary.resumed_blocks, 'block')}")
     failed = [_count(summary.failed, "failed", "") if summary.failed else "none failed"]
     if summary.unreadable:

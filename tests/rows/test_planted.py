@@ -55,7 +55,7 @@ def plant(file: Path, how: str, outside: Path) -> None:
 def test_nothing_in_the_folder_of_a_job_is_followed(outside: Path, format: str, how: str) -> None:
     out = Path(f"out.{format}")
     folder = Path(f"{out}.partial")
-    for name in ("journal.jsonl", "rejects.jsonl", f"rows.{format}", "delivered.jsonl", f"rows.{format}.zip", "evil"):
+    for name in ("journal.jsonl", "rejects.jsonl", f"rows.{format}", "delivered.jsonl", f"rows.{format}.blocks", "evil"):
         for more in ((), ("--resume",)):
             folder.mkdir()
             (folder / "journal.jsonl").write_bytes(b"")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import random
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -23,6 +24,7 @@ from hypothesis.extra.numpy import arrays
 from gradcli.diagnostics import GradcliError
 from gradcli.rows.thrift import read_struct, write_struct
 from gradcli.rows.writing import STREAMED, WRITERS, Column, open_stdout
+from gradcli.rows.writing.files import DamagedError
 
 from .data import read
 
@@ -43,7 +45,7 @@ def written(path: Path, blocks: Sequence[Sequence[Column]], cuts: Sequence[int] 
             if k + 1 < len(blocks):
                 writer.append(blocks[k + 1])  # finished, but nobody has noted its position
             writer.close()
-            with open(path, "ab") as file:
+            with open(blocks_of(path), "ab") as file:
                 file.write(garbage)
             writer = make(str(path), position)
     writer.finish()
@@ -177,7 +179,7 @@ def test_npz(tmp_path: Path) -> None:
         assert found["id"].tolist()[:3] == ["", "k1", "k2"]
         assert np.isnan(found["i"][8])
         assert found["i"][6] == 1
-    assert [name.name for name in tmp_path.iterdir()] == ["a.npz"]
+    assert sorted(name.name for name in tmp_path.iterdir()) == ["a.npz", "a.npz.blocks"]
 
 
 @pytest.mark.parametrize("format", [format for format in FORMATS if format != "jsonl"])
@@ -325,9 +327,46 @@ def test_a_partial_file_that_has_lost_something(tmp_path: Path, format: str) -> 
     writer = WRITERS[format](str(path), None)
     position = writer.append(fitting(format, example(20)))
     writer.close()
-    os.truncate(path, 10)
-    with pytest.raises(GradcliError, match=f"it has 10 bytes, {position} were written"):
+    partial = blocks_of(path)
+    os.truncate(partial, 10)
+    with pytest.raises(DamagedError, match=f"`{partial.name}` is shorter than it was"):
         WRITERS[format](str(path), position)
+    partial.unlink()
+    with pytest.raises(DamagedError, match=f"there is no `{partial.name}`"):
+        WRITERS[format](str(path), position)
+
+
+def blocks_of(path: Path) -> Path:
+    """The file that has the blocks until all are there."""
+    return path.with_name(path.name + ".blocks") if path.suffix == ".npz" else path
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_bits_that_have_flipped(tmp_path: Path, format: str) -> None:
+    """In what is finished: they are found when the file is taken up, and before it is finished, or don't matter."""
+    path, chance = tmp_path / f"a.{format}", random.Random(format)
+    blocks = [fitting(format, example(n, n)) for n in (5, 7)]
+    whole = written(path, blocks)
+    path.unlink()
+    for k in range(60):
+        writer = WRITERS[format](str(path), None)
+        position = [writer.append(block) for block in blocks][-1]
+        with open(blocks_of(path), "r+b") as file:
+            at = chance.randrange(os.path.getsize(file.name))
+            file.seek(at)
+            byte = file.read(1)[0] ^ 1 << chance.randrange(8)
+            file.seek(at)
+            file.write(bytes([byte]))
+        try:
+            if k % 2:
+                writer.close()
+                writer = WRITERS[format](str(path), json.loads(json.dumps(position)))
+            writer.finish()
+        except DamagedError as error:
+            assert f"`{blocks_of(path).name}` has other bytes" in str(error)  # noqa: PT017 - either is right
+            writer.close()
+        else:
+            assert (format, path.read_bytes()) == ("npy", whole), "its header is written at the end"
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -344,7 +383,7 @@ def test_a_full_disk(tmp_path: Path, format: str) -> None:
     # A limit on the size of files fails as a full disk does, in the middle of a write.
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 5000, limits[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (blocks_of(path).stat().st_size + 5000, limits[1]))
     try:
         with pytest.raises(OSError, match="File too large") as caught:
             writer.append(blocks[1])

@@ -9,37 +9,37 @@ import pyarrow as pa
 import pyarrow.ipc as ipc
 
 from .columns import Column, same
-from .files import PartialFile, Sink, StandardOutput
+from .files import Mark, PartialFile, Sink, StandardOutput
 from .tables import batch_of
 
 _MAGIC = 8  # bytes before what a stream would have
 
 
 class ArrowWriter:
-    """An Arrow file; its position is a number of bytes.
+    """An Arrow file; its position is a mark.
 
     The footer says where each batch is, and pyarrow's writer knows that of those it has written. To go on, it is given the
     finished ones once more, as views of the file, and their bytes are passed over instead of written.
     """
 
-    def __init__(self, path: str, resume_at: int | None = None) -> None:
+    def __init__(self, path: str, resume_at: Sequence[int] | None = None) -> None:
         self._file = PartialFile(path, resume_at)
         self._writer: Any = None
         self._schema: Any = None
-        if resume_at:
+        if resume_at and resume_at[0]:
             with pa.memory_map(path) as file:
-                finished = ipc.open_stream(file.read_buffer(resume_at).slice(_MAGIC))
-                writer = self._open(finished.schema, resume_at)
+                finished = ipc.open_stream(file.read_buffer(resume_at[0]).slice(_MAGIC))
+                writer = self._open(finished.schema, resume_at[0])
                 for batch in finished:
                     writer.write_batch(batch)
 
-    def append(self, columns: Sequence[Column]) -> int:
+    def append(self, columns: Sequence[Column]) -> Mark:
         batch = batch_of(columns)
         if self._writer is None:
             self._open(batch.schema, 0)
         _fits(self._schema, batch.schema)
         self._writer.write_batch(batch)
-        return self._file.position
+        return self._file.mark
 
     def finish(self) -> None:
         self._writer.close()
@@ -62,14 +62,14 @@ class ArrowStream:
         self._writer: Any = None
         self._schema: Any = None
 
-    def append(self, columns: Sequence[Column]) -> int:
+    def append(self, columns: Sequence[Column]) -> Mark:
         batch = batch_of(columns)
         if self._writer is None:
             self._schema = batch.schema
             self._writer = ipc.new_stream(Sink(self._output), batch.schema)
         _fits(self._schema, batch.schema)
         self._writer.write_batch(batch)
-        return self._output.position
+        return self._output.mark
 
     def finish(self) -> None:
         self._writer.close()

@@ -11,20 +11,20 @@ import pyarrow.csv as pa_csv
 from .. import compute as pc
 from ..arrays import literal
 from .columns import Column, same
-from .files import output
+from .files import Mark, output
 from .tables import batch_of
 from .text import ROWS, is_number, joined, plain, written
 
 
 class CsvWriter:
-    """A CSV file, or a TSV one; its position is a number of bytes."""
+    """A CSV file, or a TSV one; its position is a mark."""
 
-    def __init__(self, path: str, resume_at: int | None = None, delimiter: str = ",") -> None:
+    def __init__(self, path: str, resume_at: Sequence[int] | None = None, delimiter: str = ",") -> None:
         self._output = output(path, resume_at)
         self._delimiter = delimiter
         self._names: list[str] | None = None
 
-    def append(self, columns: Sequence[Column]) -> int:
+    def append(self, columns: Sequence[Column]) -> Mark:
         batch = batch_of(columns)
         names = batch.schema.names
         same("CSV", self._names or names, names)
@@ -34,7 +34,7 @@ class CsvWriter:
             self._output.write(f"{header}\n".encode())
         for start in range(0, batch.num_rows, ROWS):
             self._output.write(self._text(batch.slice(start, ROWS)))
-        return self._output.position
+        return self._output.mark
 
     def finish(self) -> None:
         self._output.finish()

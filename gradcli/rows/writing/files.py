@@ -6,19 +6,28 @@ import codecs
 import os
 import sys
 import threading
+import zlib
+from collections.abc import Sequence
 from typing import IO, BinaryIO, Protocol
 
-from ...diagnostics import Diagnostic, GradcliError, printable_lines
+from ...diagnostics import printable_lines
 from ...safe_files import plain_file
 
 STDOUT = "-"
+_READ = 2**22
 FLUSHED = 2**25  # bytes after which the disk is given something to do, or the end would wait for all of it
+
+
+Mark = tuple[int, int]  # the bytes that were written so far, and their checksum (CRC-32); JSON makes a list of it
 
 
 class Output(Protocol):
     """Takes bytes. What `write` was given has left the process when it returns."""
 
     position: int
+
+    @property
+    def mark(self) -> Mark: ...
 
     def write(self, data: bytes | memoryview) -> None: ...
 
@@ -27,27 +36,60 @@ class Output(Protocol):
     def close(self) -> None: ...
 
 
-class PartialFile:
-    """A file that grows; opened at a position, it has lost what came after it."""
+class DamagedError(Exception):
+    """A partial file isn't what was written; says which, and what is wrong with it."""
 
-    def __init__(self, path: str, resume_at: int | None) -> None:
-        self.path = path
-        mode = "wb" if resume_at is None else "r+b"
-        self.file: IO[bytes] = open(path, mode, buffering=0, opener=plain_file)  # noqa: SIM115 -- finish closes it
-        self.position = resume_at or 0
-        found = os.fstat(self.file.fileno()).st_size
-        if found < self.position:
+
+class PartialFile:
+    """A file that grows; opened at a mark, it has lost what came after it, and is what it was up to there.
+
+    What was written is compared with its checksum when the file is taken up, and once more before it is finished: either
+    raises DamagedError. `finish` may write the first `head` bytes, which are zeros until then.
+    """
+
+    def __init__(self, path: str, resume_at: Sequence[int] | None, head: int = 0) -> None:
+        self.path, self._head = path, head
+        try:
+            mode = "w+b" if resume_at is None else "r+b"
+            self.file: IO[bytes] = open(path, mode, buffering=0, opener=plain_file)  # noqa: SIM115 -- finish closes it
+        except FileNotFoundError:
+            if resume_at is None:
+                raise
+            raise DamagedError(f"there is no `{os.path.basename(path)}`") from None
+        self.position, self._check = (head, 0) if resume_at is None else resume_at[:2]
+        try:
+            if resume_at is not None:
+                self._verify()
+            self.file.truncate(self.position)
+        except BaseException:
             self.file.close()
-            message = f"{path}: it has {found} bytes, {self.position} were written: it can't be gone on with"
-            raise GradcliError(Diagnostic("E006", message, help="leave --resume out to begin anew"))
-        self.file.truncate(self.position)
+            raise
         self.file.seek(self.position)
         self._behind = 0  # bytes that nobody has asked the system to bring to the disk
         self._flusher: threading.Thread | None = None
         self._failed: OSError | None = None
 
+    @property
+    def mark(self) -> Mark:
+        """Where the file ends now: another one can be taken up there."""
+        return self.position, self._check
+
+    def _verify(self) -> None:
+        """Raises DamagedError where the file isn't what was written."""
+        name = os.path.basename(self.path)
+        check, at = 0, self._head
+        self.file.seek(at)
+        while at < self.position:
+            data = self.file.read(min(_READ, self.position - at))
+            if not data:
+                raise DamagedError(f"`{name}` is shorter than it was")
+            check, at = zlib.crc32(data, check), at + len(data)
+        if check != self._check:
+            raise DamagedError(f"`{name}` has other bytes than were written")
+
     def write(self, data: bytes | memoryview) -> None:
-        _write_all(self.file, data)
+        write_all(self.file, data)
+        self._check = zlib.crc32(data, self._check)
         self.position += len(data)
         self._behind += len(data)
         if self._behind >= FLUSHED and not (self._flusher and self._flusher.is_alive()):
@@ -61,11 +103,14 @@ class PartialFile:
         except OSError as error:
             self._failed = error  # the system says it once only
 
-    def finish(self) -> None:
+    def finish(self, head: bytes = b"") -> None:
         if self._flusher:
             self._flusher.join()
         if self._failed:
             raise self._failed
+        self._verify()
+        self.file.seek(0)
+        write_all(self.file, head)
         os.fsync(self.file.fileno())
         self.file.close()
 
@@ -85,9 +130,13 @@ class StandardOutput:
         self._file: BinaryIO = getattr(sys.stdout.buffer, "raw", sys.stdout.buffer)
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace") if sys.stdout.isatty() else None
 
+    @property
+    def mark(self) -> Mark:
+        return self.position, 0
+
     def write(self, data: bytes | memoryview) -> None:
         """Data as it is, but to a terminal, where a cell must not drive it."""
-        _write_all(self._file, data if self._decoder is None else printable_lines(self._decoder.decode(data)).encode())
+        write_all(self._file, data if self._decoder is None else printable_lines(self._decoder.decode(data)).encode())
         self.position += len(data)
 
     def finish(self) -> None:
@@ -96,12 +145,12 @@ class StandardOutput:
     close = finish
 
 
-def output(path: str, resume_at: int | None) -> Output:
+def output(path: str, resume_at: Sequence[int] | None) -> Output:
     """The partial file, or standard output for "-"."""
     return StandardOutput() if path == STDOUT else PartialFile(path, resume_at)
 
 
-def _write_all(file: IO[bytes], data: bytes | memoryview) -> None:
+def write_all(file: IO[bytes], data: bytes | memoryview) -> None:
     """Writes all of it: one call may take only a part, just before a disk is full."""
     rest = memoryview(data)
     while rest:

@@ -13,7 +13,7 @@ from .. import compute as pc
 from ..arrays import literal, texts
 from ..blocks import Array
 from .columns import Column, distinct, dumped
-from .files import output
+from .files import Mark, output
 from .tables import array_of
 from .text import ROWS, joined, listed, plain, written
 
@@ -21,12 +21,12 @@ _ESCAPED = r'["\\\x00-\x1f]'
 
 
 class JsonWriter:
-    """A file of JSON lines; its position is a number of bytes."""
+    """A file of JSON lines; its position is a mark."""
 
-    def __init__(self, path: str, resume_at: int | None = None) -> None:
+    def __init__(self, path: str, resume_at: Sequence[int] | None = None) -> None:
         self._output = output(path, resume_at)
 
-    def append(self, columns: Sequence[Column]) -> int:
+    def append(self, columns: Sequence[Column]) -> Mark:
         distinct([column.name for column in columns])
         count = len(columns[0].values) if columns else 0
         for start in range(0, count, ROWS):
@@ -36,7 +36,7 @@ class JsonWriter:
                 parts += [f"{', ' if parts else '{'}{json.dumps(column.name, ensure_ascii=False)}: "]
                 parts += [_texts(column.values[start : start + ROWS], mask)]
             self._output.write(written(joined(*parts, "}\n", null="null")))
-        return self._output.position
+        return self._output.mark
 
     def finish(self) -> None:
         self._output.finish()

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from ...diagnostics import Diagnostic, GradcliError
-from ...safe_files import plain_file
 from ..blocks import Array, Mask
 from .columns import Column, as_numpy, flattened, floats, same
 from .files import PartialFile
@@ -17,36 +16,28 @@ _HEADER = 128
 
 
 class NpyWriter:
-    """An NPY file; its position is a number of bytes."""
+    """An NPY file; its position is a mark, and the width of a row. Its header is written at the end, when it is known."""
 
-    def __init__(self, path: str, resume_at: int | None = None) -> None:
-        self._file = PartialFile(path, resume_at)
+    def __init__(self, path: str, resume_at: Sequence[int] | None = None) -> None:
+        self._file = PartialFile(path, resume_at, _HEADER)
         self._names: list[str] | None = None
-        self._width = 0
-        if resume_at:
-            with open(path, "rb", opener=plain_file) as file:
-                np.lib.format.read_magic(file)
-                (_, self._width), _, _ = np.lib.format.read_array_header_1_0(file)
+        self._width = resume_at[2] if resume_at else 0
 
-    def append(self, columns: Sequence[Column]) -> int:
+    def append(self, columns: Sequence[Column]) -> tuple[int, int, int]:
         flats = flattened(columns)
         names = [flat.name for flat in flats]
         same("NPY", self._names or names, names)
         self._names = names
-        if not self._file.position:
-            self._width = len(flats)
-            self._file.write(_header(0, self._width))
+        self._width = len(flats)
         matrix = np.empty((len(flats[0].values) if flats else 0, self._width))
         for k, flat in enumerate(flats):
             matrix[:, k] = _numbers(flat.name, flat.values, flat.mask)
         self._file.write(matrix.data.cast("B") if matrix.size else b"")
-        return self._file.position
+        return *self._file.mark, self._width
 
     def finish(self) -> None:
         rows = (self._file.position - _HEADER) // (8 * self._width) if self._width else 0
-        self._file.file.seek(0)
-        self._file.file.write(_header(rows, self._width))
-        self._file.finish()
+        self._file.finish(_header(rows, self._width))
 
     def close(self) -> None:
         self._file.close()

@@ -1,7 +1,7 @@
 """NPZ: an array a column under its name, rows first; text as fixed-width Unicode.
 
 The partial file holds the blocks as they come, each with a line that says what is in it. Only when all are there, the
-arrays are put together, a block at a time, into an archive that takes the partial file's place.
+arrays are put together, a block at a time, into an archive.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ import numpy as np
 from ...safe_files import member_name, plain_file
 from ..blocks import Array
 from .columns import Column, as_numpy, distinct, flattened, floats, same, text_of
-from .files import PartialFile
+from .files import Mark, PartialFile
 
 _LENGTH = 8  # bytes that say how long the line is that begins a block
-_ARCHIVE = b"PK"
+_BLOCKS = ".blocks"  # the ending of the partial file
 _AS_FLOAT = "an NPZ file says with nan which rows have none"
 
 
@@ -36,21 +36,14 @@ class _Segment(NamedTuple):
 
 
 class NpzWriter:
-    """An NPZ file; its position is a number of bytes of the partial file."""
+    """An NPZ file; its position is a mark of the partial file."""
 
-    def __init__(self, path: str, resume_at: int | None = None) -> None:
+    def __init__(self, path: str, resume_at: Sequence[int] | None = None) -> None:
         self._path = path
-        self._file: PartialFile | None = None
+        self._file = PartialFile(path + _BLOCKS, resume_at)
         self._shapes: dict[str, tuple[int, ...]] = {}
-        if resume_at is not None:
-            with open(path, "rb", opener=plain_file) as file:
-                if file.read(2) == _ARCHIVE:
-                    return  # it was killed when all was done but the renaming
-        self._file = PartialFile(path, resume_at)
 
-    def append(self, columns: Sequence[Column]) -> int:
-        if self._file is None:
-            raise ValueError("the archive is finished")
+    def append(self, columns: Sequence[Column]) -> Mark:
         distinct([column.name for column in columns])
         arrays = [_array(column) for column in columns]
         shapes = {column.name: array.shape[1:] for column, array in zip(columns, arrays, strict=True)}
@@ -61,25 +54,20 @@ class NpzWriter:
         self._file.write(len(line).to_bytes(_LENGTH, "little") + line)
         for array in arrays:
             self._file.write(array.tobytes())
-        return self._file.position
+        return self._file.mark
 
     def finish(self) -> None:
-        if self._file is None:
-            return
         self._file.finish()
-        archive = self._path + ".zip"
-        Path(archive).unlink(missing_ok=True)  # of a job that was killed here
-        with open(self._path, "rb", opener=plain_file) as file, open(archive, "xb", opener=plain_file) as raw:
+        Path(self._path).unlink(missing_ok=True)  # of a job that was killed here
+        with open(self._file.path, "rb", opener=plain_file) as file, open(self._path, "xb", opener=plain_file) as raw:
             with zipfile.ZipFile(raw, "w") as out:
                 for segments in _segments(file, self._file.position):
                     _member(out, file, segments)
             raw.flush()
             os.fsync(raw.fileno())
-        os.replace(archive, self._path)
 
     def close(self) -> None:
-        if self._file is not None:
-            self._file.close()
+        self._file.close()
 
 
 def _array(column: Column) -> Array:

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from ...safe_files import plain_file
 from ..thrift import I64, LIST, STRUCT, Struct, packed, read_struct
 from .columns import Column, same
-from .files import PartialFile
+from .files import Mark, PartialFile
 from .tables import batch_of
 
 MAGIC = b"PAR1"
@@ -33,18 +33,18 @@ _BYTES_A_ROW = 1  # of a dictionary at most: an eighth of what 64-bit numbers ta
 
 
 class ParquetWriter:
-    """A Parquet file; its position is a number of bytes."""
+    """A Parquet file; its position is a mark."""
 
-    def __init__(self, path: str, resume_at: int | None = None, compression: str = "zstd") -> None:
+    def __init__(self, path: str, resume_at: Sequence[int] | None = None, compression: str = "zstd") -> None:
         self._file = PartialFile(path, resume_at)
         self._compression = compression
         self._schema: Any = None
         self._footer: Struct = {}  # without row groups
-        self._resumed_at = resume_at or 0
+        self._resumed_at = resume_at[0] if resume_at else 0
         self._groups: list[bytes] = []  # written since then
         self._rows = 0
 
-    def append(self, columns: Sequence[Column]) -> int:
+    def append(self, columns: Sequence[Column]) -> Mark:
         batch = batch_of(columns)
         self._fit(batch.schema)
         self._footer, data = split(_encoded(batch, self._compression))
@@ -53,7 +53,7 @@ class ParquetWriter:
         self._write_footer({**self._footer, **_with(groups, batch.num_rows)})
         self._groups += groups
         self._rows += batch.num_rows
-        return self._file.position
+        return self._file.mark
 
     def finish(self) -> None:
         with open(self._file.path, "rb", opener=plain_file) as file:

@@ -2,7 +2,10 @@
 each block. A line is written when its rows are, so whatever kills the process, what the journal says is there.
 
 The journal's first line is the job's fingerprint, and what was learnt from its first rows; its last one says that the output
-is whole, and about to be put in its place. A job goes on by cutting off what was written after the last whole line.
+is whole, and about to be put in its place. A job goes on by cutting off what was written after the last whole line. Each line
+has a checksum of itself and of all before it, and says that of the rows and of the rejects.
+
+When the output is in its place, the journal stays beside it, as `.OUT.done`: a finished job that is to go on has nothing to do.
 """
 
 from __future__ import annotations
@@ -11,19 +14,22 @@ import errno
 import hashlib
 import json
 import os
+import re
 import shutil
 import sys
-from collections.abc import Mapping
-from contextlib import ExitStack
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...diagnostics import Diagnostic, GradcliError, printable
+from ...rows.writing.files import DamagedError, PartialFile, write_all
 from ...safe_files import own_folder, plain_file
 
 SUFFIX = ".partial"
 _JOURNAL, _REJECTS, _ROWS = "journal.jsonl", "rejects.jsonl", "rows"
-_WHOLE = {"whole": True}
+_LINE = re.compile(rb'(.*), "check": "([0-9a-f]{8})"\}', re.DOTALL)
 Facts = Mapping[str, Any]
 
 
@@ -36,7 +42,7 @@ class Finished(NamedTuple):
     failed: int
     unreadable: str
     position: Any
-    rejects: int
+    rejects: tuple[int, int]
     totals: dict[str, Any] | None = None
     digest: str = ""
 
@@ -46,17 +52,25 @@ class Journal:
 
     known      what was learnt from the first rows; {} where the job begins
     finished   the blocks that are there, in order
-    delivered  whether the output is in its place already, and only the folder was left
+    delivered  whether the output is in its place already, and at most the folder was left
+    was_done   whether that was so, and nothing left to do
     """
 
-    def __init__(self, out: str, fingerprint: Mapping[str, str], resume: bool) -> None:
-        """Raises GradcliError: E006 where the output can't be written, E609 where what is there is of another job."""
+    def __init__(self, out: str, fingerprint: Mapping[str, str], resume: bool, tells_data: bool = True) -> None:
+        """`tells_data`: whether the fingerprint tells the data from other data, as it can't where that comes through a pipe.
+
+        Raises GradcliError: E006 where the output can't be written, E609 where what is there is of another job."""
         self.out, self._name = _target(out), out
         self.folder = self.out.with_name(self.out.name + SUFFIX)
         self.known: dict[str, Any] = {}
         self.finished: list[Finished] = []
         self.delivered = False
         self._fingerprint = dict(fingerprint)
+        self._check = 0  # of the journal's last line
+        self._done = self.out.with_name(f".{self.out.name}.done")
+        self.was_done = resume and tells_data and not os.path.lexists(self.folder) and self._has_finished()
+        if self.was_done:
+            return
         try:
             self._file = self._locked()
         except OSError as error:
@@ -64,16 +78,11 @@ class Journal:
         try:
             with ExitStack() as refused:
                 refused.enter_context(self._file)
-                self._rejects = refused.enter_context(self._opened(_REJECTS))
                 if not resume or not self._go_on():
                     self._begin_anew()
                 refused.pop_all()  # as long as the job
         except OSError as error:
             raise GradcliError(self._unwritable(error)) from None
-
-    def _opened(self, name: str) -> Any:
-        """A file of the folder, to be read, and written to at its end."""
-        return open(self.folder / name, "a+b", buffering=0, opener=plain_file)
 
     def _unwritable(self, error: OSError) -> Diagnostic:
         help = "" if self.out.parent.is_dir() else f"there is no folder `{self.out.parent}`: make it first"
@@ -95,7 +104,7 @@ class Journal:
         while True:
             own_folder(self.folder)
             try:
-                file = self._opened(_JOURNAL)
+                file = open(path, "a+b", buffering=0, opener=plain_file)  # noqa: SIM115
             except FileNotFoundError:
                 continue  # another job has just ended, and taken the folder away
             if not _lock(file):
@@ -107,41 +116,57 @@ class Journal:
             file.close()  # what was locked is the file that another job has just removed
 
     def _begin_anew(self) -> None:
-        self._clear(_JOURNAL, _REJECTS)
+        self._clear(_JOURNAL)
         self._file.truncate(0)
-        self._rejects.truncate(0)
+        self._rejects = PartialFile(str(self.folder / _REJECTS), None)
 
     def _go_on(self) -> bool:
-        """Reads what is there; whether there is anything. Raises GradcliError (E609) where it is another job's."""
+        """Reads what is there; whether there is anything. Raises GradcliError (E609) where it is another job's, or damaged."""
         self._file.seek(0)
-        data = self._file.read()
-        whole = data[: data.rfind(b"\n") + 1]
         try:
-            lines = [json.loads(line) for line in whole.splitlines()]
-            if not lines:
-                return False
-            is_whole = lines[-1] == _WHOLE
-            finished = [Finished(**line) for line in lines[1 : -1 if is_whole else None]]
-            known, before = lines[0]["known"], dict(lines[0]["fingerprint"])
-        except (ValueError, TypeError, KeyError):
-            raise GradcliError(self.refusal("cannot be read: did the machine crash?")) from None
+            lines, end, self._check = _lines(self._file.read())
+        except ValueError:
+            raise GradcliError(self.refusal(f"cannot be read: `{_JOURNAL}` is damaged")) from None
+        if not lines:
+            return False
+        before = lines[0]["fingerprint"]
         changed = [name for name, digest in self._fingerprint.items() if before.get(name) != digest]
         if changed:
             raise GradcliError(self.refusal(f"are of another job: {' and '.join(changed)} changed since"))
-        self.delivered = is_whole and not self.rows.exists() and self.out.exists()
-        self.known, self.finished = known, finished
+        self._learn(lines)
         if not self.delivered:
-            self._cut_off(len(whole) - (len(_text(_WHOLE)) if is_whole else 0), finished[-1].rejects if finished else 0)
+            self._file.truncate(end)
+        with self.damaged():
+            is_there = self.finished and not self.delivered
+            self._rejects = PartialFile(str(self.folder / _REJECTS), self.finished[-1].rejects if is_there else None)
         return True
 
-    def _cut_off(self, journal: int, rejects: int) -> None:
-        """Takes away what was written behind these ends. Raises GradcliError (E609) where the files end before."""
-        if self.finished and not self.rows.exists():
-            raise GradcliError(self.refusal(f"are gone: there is no `{self.rows.name}`"))
-        if self._rejects.seek(0, os.SEEK_END) < rejects:
-            raise GradcliError(self.refusal(f"are gone: `{_REJECTS}` is shorter than it was"))
-        self._file.truncate(journal)
-        self._rejects.truncate(rejects)
+    def _learn(self, lines: list[dict[str, Any]]) -> None:
+        """Takes over what the lines of a journal say."""
+        whole = lines.pop()["whole"] if "whole" in lines[-1] else None
+        self.known = lines[0]["known"]
+        self.finished = [Finished(**line) for line in lines[1:]]
+        self.delivered = whole is not None and whole == _facts(self.out)
+
+    def _has_finished(self) -> bool:
+        """Whether the output in its place is that of this job, as it left it."""
+        try:
+            with open(self._done, "rb", opener=plain_file) as file:
+                lines, *_ = _lines(file.read())
+        except (OSError, ValueError):
+            return False
+        if not lines or lines[0]["fingerprint"] != self._fingerprint or lines[-1].get("whole") != _facts(self.out):
+            return False
+        self._learn(lines)
+        return True
+
+    @contextmanager
+    def damaged(self) -> Iterator[None]:
+        """Says of a file that isn't what was written that the job can't go on from it."""
+        try:
+            yield
+        except DamagedError as error:
+            raise GradcliError(self.refusal(f"are damaged: {error}")) from None
 
     def refusal(self, why: str) -> Diagnostic:
         """Why the job can't go on from what is there."""
@@ -157,38 +182,50 @@ class Journal:
         """Writes rows that have no answer to the rejects."""
         if entries:
             text = "".join(printable(json.dumps(entry, ensure_ascii=False)) + "\n" for entry in entries)
-            _write(self._rejects, text.encode("utf-8", "backslashreplace"))  # of half a character, as JSON has it
+            self._rejects.write(text.encode("utf-8", "backslashreplace"))  # of half a character, as JSON has it
 
     def finish(self, block: Finished) -> None:
         """Notes a block whose rows and rejects are written."""
-        block = block._replace(rejects=self._rejects.seek(0, os.SEEK_END))
+        block = block._replace(rejects=self._rejects.mark)
         self._line(block._asdict())
         self.finished.append(block)
 
     def _line(self, value: dict[str, Any]) -> None:
-        _write(self._file, _text(value))
+        text = json.dumps(value).encode().removesuffix(b"}")
+        self._check = zlib.crc32(text, self._check)
+        write_all(self._file, text + b', "check": "%08x"}\n' % self._check)
 
     def deliver(self) -> None:
-        """Puts the whole output in its place, with the rejects beside it, and takes the folder away."""
+        """Puts the whole output in its place, with the rejects beside it and the journal as `.OUT.done`, and takes the folder
+        away. Raises GradcliError (E609) where the rejects are damaged."""
+        if self.was_done:
+            return
         if not self.delivered:
-            self._line(_WHOLE)
+            with self.damaged():
+                self._rejects.finish()
+            self._line({"whole": _facts(self.rows)})
             self._deliver_rejects()
             if self.out.exists():
                 os.chmod(self.rows, self.out.stat().st_mode)
             os.replace(self.rows, self.out)
-        self._remove()
+        self._rejects.close()
+        self._clear(_JOURNAL)
+        os.replace(self.folder / _JOURNAL, self._done)
+        self._leave()
 
     def _deliver_rejects(self) -> None:
         """A copy of them: if this is where the process dies, they are still here."""
         beside = rejects_of(self._name)
-        if not self._rejects.seek(0, os.SEEK_END):
+        if not self._rejects.position:
             beside.unlink(missing_ok=True)  # of an earlier job
             return
         copy = self.folder / "delivered.jsonl"
         copy.unlink(missing_ok=True)  # of a job that was killed here
-        self._rejects.seek(0)
-        with open(copy, "xb", opener=plain_file) as file:
-            shutil.copyfileobj(self._rejects, file)
+        with (
+            open(self.folder / _REJECTS, "rb", opener=plain_file) as rejects,
+            open(copy, "xb", opener=plain_file) as file,
+        ):
+            shutil.copyfileobj(rejects, file)
             file.flush()
             os.fsync(file.fileno())
         os.replace(copy, beside)
@@ -198,7 +235,12 @@ class Journal:
         self._rejects.close()
         self._clear(_JOURNAL)
         (self.folder / _JOURNAL).unlink()
-        self.folder.rmdir()
+        self._leave()
+
+    def _leave(self) -> None:
+        """Lets go of the folder, which is empty, unless another job has just begun there."""
+        with suppress(OSError):
+            self.folder.rmdir()
         self._file.close()
 
     def _clear(self, *but: str) -> None:
@@ -208,7 +250,7 @@ class Journal:
 
     def close(self) -> None:
         """Lets go of the folder. One without a finished block is no use to anybody, and goes."""
-        if self._file.closed:
+        if self.was_done or self._file.closed:
             return
         if self.finished:
             self._rejects.close()
@@ -264,13 +306,25 @@ def _shown(value: Any) -> Any:
     return repr(value)
 
 
-def _text(value: Mapping[str, Any]) -> bytes:
-    """A line of the journal."""
-    return json.dumps(value).encode() + b"\n"
+def _lines(data: bytes) -> tuple[list[dict[str, Any]], int, int]:
+    """A journal's whole lines; where those of blocks end, and the checksum of the last of these. Raises ValueError where they
+    aren't what was written."""
+    lines: list[dict[str, Any]] = []
+    check = end = of_blocks = 0
+    for line in data[: data.rfind(b"\n") + 1].splitlines(keepends=True):
+        found = _LINE.fullmatch(line.removesuffix(b"\n"))
+        if found is None or (check := zlib.crc32(found[1], check)) != int(found[2], 16):
+            raise ValueError
+        lines.append(json.loads(found[1] + b"}"))
+        if "whole" not in lines[-1]:
+            of_blocks, end = check, end + len(line)
+    return lines, end, of_blocks
 
 
-def _write(file: Any, data: bytes) -> None:
-    """All of the data, to the operating system."""
-    view = memoryview(data)
-    while view:
-        view = view[file.write(view) :]
+def _facts(path: Path) -> dict[str, int] | None:
+    """What tells the output from another, or from itself after a change; it stays when the file is renamed."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return {"size": found.st_size, "mtime_ns": found.st_mtime_ns}

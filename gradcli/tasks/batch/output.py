@@ -5,12 +5,13 @@ from __future__ import annotations
 import errno
 from collections import deque
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
 from ...diagnostics import Diagnostic, GradcliError
-from ...rows.sources import Source
+from ...rows.sources import STDIN, Source
 from ...rows.writing import WRITERS, Column, open_stdout
 from ...rows.writing.columns import Writer
 from .block import Outcome, Reject
@@ -53,7 +54,7 @@ class Output:
             if request.out == STDOUT:
                 self._writer = open_stdout(format)
             else:
-                self._journal = Journal(request.out, fingerprint, request.resume)
+                self._journal = Journal(request.out, fingerprint, request.resume, request.data != STDIN)
                 self._take_up(self._journal, format)
         except BaseException:
             self.close()
@@ -68,10 +69,12 @@ class Output:
             if block.totals is not None:
                 self._totals.append((block.rows - block.failed, {k: _array(*v) for k, v in block.totals.items()}))
         summary.resumed, summary.resumed_blocks = summary.rows, summary.blocks
+        summary.was_done = journal.was_done
         if not journal.delivered:
             self._position = self.finished[-1].position if self.finished else None
             chosen = {"compression": self._compression} if self._compression else {}
-            self._writer = WRITERS[format](str(journal.rows), self._position, **chosen)
+            with journal.damaged():
+                self._writer = WRITERS[format](str(journal.rows), self._position, **chosen)
 
     def _count(self, rows: int, failed: int, unreadable: str) -> None:
         if unreadable:
@@ -98,7 +101,7 @@ class Output:
         if self._journal is not None:
             self._journal.reject([entry(reject, self._part(reject)) for reject in outcome.rejects])
             digest = self.digests.popleft() if self.digests else ""
-            block = Finished(outcome.start, outcome.size, outcome.failed, unreadable, self._position, 0, totals, digest)
+            block = Finished(outcome.start, outcome.size, outcome.failed, unreadable, self._position, (0, 0), totals, digest)
             self._journal.finish(block)
         else:
             for reject in outcome.rejects[: self._untold]:
@@ -128,7 +131,8 @@ class Output:
                 self._writer.append(_no_rows(plan))
             elif self._reduce:
                 self._writer.append(self._reduced(plan.fields))
-            self._writer.finish()
+            with self._journal.damaged() if self._journal else nullcontext():
+                self._writer.finish()
         if self._journal is not None:
             self._journal.deliver()
 

@@ -13,6 +13,7 @@ class Summary:
     resumed     rows that an earlier run had finished, in `resumed_blocks`
     reruns      how often the program ran beyond once for each tile of a block, for rows that parted or failed
     unreadable  parts of the data that couldn't be read, whose rows nobody knows
+    was_done    whether an earlier run had finished the whole job, so that there was nothing to do
     complete    whether the job came to its end; else `rows` are those that are finished
     threads     how many blocks are computed at a time: by so many of what `kind` says; None where that is a cluster's affair
     block_rows  rows of a block at most, of which `tile` run at once; 0 where no rows were run
@@ -26,6 +27,7 @@ class Summary:
     resumed_blocks: int = 0
     reruns: int = 0
     unreadable: int = 0
+    was_done: bool = False
     complete: bool = False
     seconds: float = 0.0
     device: str = "cpu"

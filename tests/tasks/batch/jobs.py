@@ -145,4 +145,4 @@ def journal(out: Path) -> list[dict[str, Any]]:
     path = out.with_name(out.name + ".partial") / "journal.jsonl"
     data = path.read_bytes() if path.exists() else b""
     lines = [json.loads(line) for line in data[: data.rfind(b"\n") + 1].splitlines()[1:]]
-    return [line for line in lines if line != {"whole": True}]
+    return [line for line in lines if "whole" not in line]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +19,7 @@ import pytest
 from tests.tasks.batch.jobs import PATIENCE, Process, journal, run
 
 ROWS, BLOCK_ROWS = 600, 50
+FLIPS = 12  # of each format
 FORMATS = ("csv", "jsonl", "parquet", "arrow", "npy", "npz")
 
 
@@ -185,7 +188,7 @@ def test_what_may_change(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lost", "why"), [("rows.csv", "there is no `rows.csv`"), ("rejects.jsonl", "`rejects.jsonl` is shorter than it was")]
+    ("lost", "why"), [("rows.csv", "there is no `rows.csv`"), ("rejects.jsonl", "there is no `rejects.jsonl`")]
 )
 def test_what_is_finished_is_gone(folder: Path, lost: str, why: str) -> None:
     """An output of an earlier job is not taken for it."""
@@ -195,7 +198,7 @@ def test_what_is_finished_is_gone(folder: Path, lost: str, why: str) -> None:
     (folder / "out.csv").write_text("of an earlier job\n")
     (folder / "out.csv.partial" / lost).unlink()
     done = run(folder, job("--resume"))
-    assert (done.wait(), told(done)) == (2, [f"error[E609]: the finished blocks in `out.csv.partial` are gone: {why}"])
+    assert (done.wait(), told(done)) == (2, [f"error[E609]: the finished blocks in `out.csv.partial` are damaged: {why}"])
 
 
 @pytest.mark.parametrize(
@@ -227,6 +230,71 @@ def test_half_a_character_is_a_reject_and_no_reason_to_stop(folder: Path) -> Non
     stopped = run(folder, job("--on-error", "fail", rows="parts"))
     assert stopped.wait() == 3
     assert 'error[E605]: row 1: column `x`: "\\ud800" is not a number' in stopped.err
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_bits_that_have_flipped_in_what_is_finished(folder: Path, ending: str) -> None:
+    """Anywhere in OUT.partial: the error names the file, or the output is right all the same."""
+    out, chance = f"out.{ending}", random.Random(ending)
+    lines = (folder / "data.csv").read_text().splitlines()
+    (folder / "data.csv").write_text("\n".join([lines[0], "banana,1", *lines[1:]]) + "\n")
+    assert run(folder, job(out=out)).wait() == 6
+    whole, rejects = (folder / out).read_bytes(), (folder / f"{out}.rejects.jsonl").read_bytes()
+    (folder / out).unlink()
+    assert run(folder, job(out=out), largest=len(whole) // 2).wait() == 2
+    shutil.move(folder / f"{out}.partial", folder / "kept")
+    found = set()
+    for _ in range(FLIPS):
+        shutil.rmtree(folder / f"{out}.partial", ignore_errors=True)
+        shutil.copytree(folder / "kept", folder / f"{out}.partial")
+        (folder / out).unlink(missing_ok=True)
+        victim = chance.choice(sorted((folder / f"{out}.partial").iterdir()))
+        data = bytearray(victim.read_bytes())
+        data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+        victim.write_bytes(data)
+        done = run(folder, job("--resume", out=out))
+        if done.wait() == 2:
+            assert (len(told(done)), done.err.startswith("error[E609]"), f"`{victim.name}`" in done.err) == (1, True, True)
+            found.add(victim.name)
+        else:
+            assert (done.wait(), (folder / out).read_bytes()) == (6, whole), done.err
+            assert (folder / f"{out}.rejects.jsonl").read_bytes() == rejects
+    assert len(found) == 3
+
+
+def test_a_finished_job_that_is_to_go_on(folder: Path) -> None:
+    """It does nothing, and says so; where the output isn't what it left, or is of another job, it begins."""
+    (folder / "data.csv").write_text((folder / "data.csv").read_text() + "banana,1\n")
+    again = job("--resume", "--report", "report.json")
+    assert run(folder, job()).wait() == 6
+    before = (folder / "out.csv").stat()
+    for _ in range(2):
+        done = run(folder, again)
+        assert (done.wait(), done.err.splitlines()) == (
+            6,
+            ["601 rows finished before: there was nothing to do, 1 failed: see out.csv.rejects.jsonl"],
+        )
+        assert (folder / "out.csv").stat() == before
+        assert not (folder / "out.csv.partial").exists()
+        assert {name: report(folder)[name] for name in ("rows", "failed", "resumed", "was_done", "complete")} == {
+            "rows": 601, "failed": 1, "resumed": 601, "was_done": True, "complete": True,
+        }  # fmt: skip
+    whole = (folder / "out.csv").read_bytes()
+    for change in ("output", "gone", "data", "program", "option"):
+        if change == "output":
+            (folder / "out.csv").write_bytes(whole.replace(b"1", b"2"))
+        if change == "gone":
+            (folder / "out.csv").unlink()
+        if change == "data":
+            (folder / "data.csv").write_text((folder / "data.csv").read_text() + "1,1\n")
+        if change == "program":
+            (folder / "p.tg").write_text("var x\nvar y\nf = x**2 * exp(-y) + 1\noutput f\n")
+        assert run(folder, [*again, *(["--nan", "error"] if change == "option" else [])]).wait() == 6
+        assert (report(folder)["was_done"], report(folder)["resumed"]) == (False, 0)
+    piped = job("--resume", "--rows-format", "csv", "--report", "report.json", rows="-", out="piped.csv")
+    for text in (b"x,y\n1,2\n", b"x,y\n3,2\n"):
+        assert run(folder, piped, given=text).wait() == 0
+        assert (report(folder)["was_done"], report(folder)["rows"]) == (False, 1)
 
 
 def test_a_job_without_anything_to_go_on_with_begins(folder: Path) -> None:

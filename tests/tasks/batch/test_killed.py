@@ -112,11 +112,10 @@ def test_killed_while_the_output_is_delivered(data: Path, tmp_path: Path, ending
         assert code == -9
         was_whole = (tmp_path / out).exists()
         assert not was_whole or result(tmp_path, out) == whole
-        finished = len(journal(tmp_path / out))
+        assert len(journal(tmp_path / out)) == blocks or was_whole
         assert run(tmp_path, arguments(data, out, "--resume", block_rows=block_rows)).wait() == 6
         assert result(tmp_path, out) == whole
-        assert reported(tmp_path)["resumed_blocks"] == finished
-        assert finished == blocks or was_whole
+        assert reported(tmp_path)["resumed_blocks"] == blocks
     assert step >= 5
 
 
