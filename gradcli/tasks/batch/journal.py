@@ -68,8 +68,10 @@ class Journal:
         self._fingerprint = dict(fingerprint)
         self._check = 0  # of the journal's last line
         self._done = self.out.with_name(f".{self.out.name}.done")
-        self.was_done = resume and tells_data and not os.path.lexists(self.folder) and self._has_finished()
+        self.was_done = resume and tells_data and not os.path.lexists(self.folder / _JOURNAL) and self._has_finished()
         if self.was_done:
+            with suppress(OSError):  # there is no folder, unless the process was killed here
+                self.folder.rmdir()
             return
         try:
             self._file = self._locked()
