@@ -45,7 +45,7 @@ class TurnsWriter(LoopWriter):
             lines = [*begun, f"if not {condition}: break", *lines]
         turn = "_" if self.loop.counter is None else f"x{self.loop.counter}"
         results = ", ".join(["ended", *[f"x{k}" for k in self.changed], *more])
-        ends = ["else: ended = False", f"return {results}"]
+        ends = ["else: ended = False", f"return {results},"]  # a tuple, though nothing else may be changed
         return self._function(parameters, [*head, "ended = True", f"for {turn} in turns:", *indented(lines), *ends])
 
     def value(self) -> Callable[..., Any]:
