@@ -18,6 +18,7 @@ from gradcli.report.checks import problem_of, proved, summary
 from gradcli.tasks.check.checking import check, check_file
 from gradcli.tasks.check.point import Case
 from gradcli.tasks.check.results import METHODS, Check, CheckOptions, nothing_in_all
+from gradcli.tasks.evaluate import evaluate
 from gradcli.tasks.evaluation import Options
 from gradcli.tasks.programs import parse_program
 
@@ -442,3 +443,51 @@ def test_no_verdict_without_a_finite_comparison(a: float, x: float, formula: str
     gradient = next((f.ours for f in found.findings if f.method in METHODS), 0.0)
     if gradient and math.isfinite(gradient):
         assert "verified" not in verdicts(found).values()
+
+
+# ---- numbers of very different sizes ---------------------------------------------------------------------------------
+
+SIZES = {
+    "one small among large": [1e6, 1.0, 1e-6, 2.0, 3.0, 0.0, 1e-3, 1e3],
+    "falling": [10.0**-k for k in range(0, 12, 2)],
+    "rising": [10.0**k for k in range(0, 12, 2)],
+    "many": [0.1 * k - 3.03 for k in range(1, 100)],
+}
+
+
+@pytest.mark.parametrize("f", ["h(x)", "sin(h(x) / max(x)**2)", "h(x) * 10.0**-(arange(x.size) * 0.1)"])
+@pytest.mark.parametrize("sizes", SIZES)
+def test_no_element_hides_behind_larger_ones(sizes: str, f: str) -> None:
+    """A change of any element by more than 1e-9 of the largest is found."""
+    values = SIZES[sizes]
+    n = len(values)
+
+    def program(k: int, factor: float) -> str:
+        rule = f"dy * 2 * a * where(arange({n}) == {k}, {factor}, 1.0)"
+        return f"fn h(a) {{ return a**2 }} backward (dy) {{ return {rule} }}\nvar x = {values}\ny = sum({f})\noutput y"
+
+    right = parse_program(Source("<test>", program(0, 1.0)))
+    assert verdicts(run(program(0, 1.0))) == {"x": "verified"}
+    gradient = abs(evaluate(right, {}, Options(mode="reverse")).gradients["y"]["x"])
+    for k in range(0, n, max(n // 6, 1)):
+        if gradient[k] > 1e-8 * gradient.max():
+            found = run(program(k, 1.5))
+            assert verdicts(found) == {"x": "wrong"}, k
+            assert found.exit_code == 1
+
+
+def test_a_small_element_is_named() -> None:
+    rule = "dy * 2 * a * where(arange(8) == 4, 1.5, 1.0)"
+    found = run(
+        f"fn h(a) {{ return a**2 }} backward (dy) {{ return {rule} }}\nvar x = {SIZES['one small among large']}\ny = sum(h(x))"
+    )
+    (wrong,) = [f for f in found.findings if f.verdict == "disagree"]
+    assert (wrong.method, wrong.where, wrong.ours, wrong.theirs) == ("complex", "[4]", 9.0, pytest.approx(6.0))
+
+
+@pytest.mark.parametrize("at", [1e5, 1e8, 3e9, 3e11, 3e14, 1e15, 3e17, 1e300])
+def test_where_steps_are_too_large_is_no_kink(at: float) -> None:
+    text = "fn h(a) {{ return 3 * a }} backward (dy) {{ return {rule} * dy }}\nvar x = {at!r}\ny = sin(h(x))"
+    right, wrong = (run(text.format(rule=rule, at=at)) for rule in ("3", "3 * (1 + 1e-8)"))
+    assert (verdicts(right), right.kinks) == ({"x": "verified"}, [])
+    assert verdicts(wrong) == {"x": "wrong"}

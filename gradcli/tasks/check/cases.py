@@ -9,12 +9,13 @@ from ...engine.history import ValueTrace
 from ...engine.values import Variable
 from . import second
 from .blame import blame
+from .elements import small_elements
 from .finite import nonfinite
 from .linearity import verify_linear
 from .point import Case, Direction, quiet
 from .results import AGREE, DISAGREE, INCONCLUSIVE, SKIPPED, Check, CheckOptions, Finding
 from .second import SecondJudge
-from .settling import explain, settle
+from .settling import blame_steps, explain, settle
 from .verdicts import Judge
 from .whole import verify_whole
 
@@ -34,6 +35,9 @@ def check_case(case: Case, options: CheckOptions, found: Check, number: int) -> 
         if any(f.verdict in (DISAGREE, INCONCLUSIVE) for row in rows for f in row.values()):
             explain(case, judges, rows, found, check_case)
         findings = _summed_up(rows)
+        if (wrong := small_elements(case, variable, findings, options)) is not None:
+            findings = [wrong if f.method == wrong.method else f for f in findings]
+            blame_steps(case, found)
         if options.order == 2:
             with quiet():
                 twice = [SecondJudge(judge) for judge in judges]

@@ -58,6 +58,11 @@ class Samples:
         beside = self.level(k)
         return max(2 * self.eps * max(abs(beside.up), abs(beside.down), abs(self.value)), self.floor)
 
+    def rise(self, k: int) -> float:
+        """How far the output moves at a level."""
+        beside = self.level(k)
+        return max([abs(v - self.value) for v in (beside.up, beside.down) if math.isfinite(v)], default=0.0)
+
     def slope(self) -> float:
         """The larger slope between the point and those at the largest step, if these were looked at: what a zero derivative
         compares to."""

@@ -16,6 +16,7 @@ from ...engine.backends import CPU, is_inexact, shape_of
 from ...engine.history import Step, compute
 from ...engine.lanes import Lanes, deepest, with_rows
 from ...engine.values import show
+from ...ops.op import Op
 from .differences import Estimate, one_sided
 from .path import Conditions
 from .results import Kink
@@ -33,7 +34,7 @@ def kinks(judge: Judge, conditions: Conditions) -> list[Kink]:
     before, after, here = _operands(judge, -h), _operands(judge, h), _operands(judge, 0.0)
     found: dict[Any, tuple[Step, str]] = {}
     for step in case.history.steps:
-        if step.body is not None or step.number not in before or step.number not in after:
+        if step.body is not None or step.number not in before or step.number not in after or _has_none(step.site.op):
             continue
         downward, upward, operands = (_arrays(step, found[step.number]) for found in (before, after, here))
         tangents = [
@@ -52,6 +53,11 @@ def kinks(judge: Judge, conditions: Conditions) -> list[Kink]:
              left, right)
         for step, operand in found.values()
     ]  # fmt: skip
+
+
+def _has_none(op: Op) -> bool:
+    """Whether an operation is smooth everywhere, so that what looks like a kink is a step too large for it: `sin` at 1e15."""
+    return op.elementwise and not op.note and not any(op.domain)
 
 
 def _arrays(step: Step, operands: list[Any]) -> list[Any]:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 
-from .blame import blame, wrong_steps
+from .blame import Doubt, blame, wrong_steps
+from .differences import LEVELS
 from .kinks import kinks
 from .neighbourhood import Recheck, checked_beside
 from .path import Conditions
 from .point import MANY_ROWS, Case, quiet
 from .results import AGREE, DISAGREE, INCONCLUSIVE, KINK, SKIPPED, VERIFIED, WRONG, Check, Finding, Kink
-from .verdicts import Judge
+from .verdicts import EXACT, Judge
 
 Row = dict[str, Finding]  # what the methods say on one direction
 
 THROUGH_THE_BODY = ("forward", "complex", "sympy")  # the methods that differentiate a function's body, whatever its rule
+STEADY = 1e-2  # of how far a function moves by the largest step: what it doesn't move by the smallest where steps can tell
 SLACK = 1e-3  # of the slopes to both sides of a kink: how exactly they are known
 
 
@@ -26,13 +28,8 @@ def explain(case: Case, judges: list[Judge], rows: list[Row], found: Check, rech
     if not judges[0].on_trace and _is_proven_by_the_program(case, rows):
         return
     disagree = any(f.verdict == DISAGREE for row in rows for f in row.values())
-    with quiet():
-        doubts = wrong_steps(case.history) if disagree else []
-    wrong = [doubt for doubt in doubts if not doubt.surrogate]
-    if wrong:
-        blamed = blame(case.output, wrong[0])
-        if blamed not in found.blamed:
-            found.blamed.append(blamed)
+    doubts = blame_steps(case, found) if disagree else []
+    if any(not doubt.surrogate for doubt in doubts):
         return
     if doubts:
         settle(rows, SKIPPED, doubts[0].surrogate)
@@ -44,9 +41,22 @@ def explain(case: Case, judges: list[Judge], rows: list[Row], found: Check, rech
     with quiet():
         conditions = Conditions(case.point)
         for judge, row in zip(judges, rows, strict=True):
-            if any(f.verdict in (DISAGREE, INCONCLUSIVE) for f in row.values()) and (places := kinks(judge, conditions)):
+            if not any(f.verdict in (DISAGREE, INCONCLUSIVE) for f in row.values()):
+                continue
+            if places := kinks(judge, conditions):
                 found.kinks += [kink for kink in places if kink not in found.kinks]
                 _settle_kink(judge, row, places[0], found, recheck)
+            elif any(row[m].verdict == AGREE for m in EXACT if m in row):
+                _look_finer(judge, row)
+
+
+def blame_steps(case: Case, found: Check) -> list[Doubt]:
+    """Adds the first operation whose own rule is wrong to those that are blamed; gives all such doubts."""
+    with quiet():
+        doubts = wrong_steps(case.history)
+    blamed = [blame(case.output, doubt) for doubt in doubts if not doubt.surrogate][:1]
+    found.blamed += [b for b in blamed if b not in found.blamed]
+    return doubts
 
 
 def settle(rows: list[Row], verdict: str, reason: str, methods: tuple[str, ...] = ()) -> None:
@@ -68,6 +78,18 @@ def _is_proven_by_the_program(case: Case, rows: list[Row]) -> bool:
         return False  # differences don't tell one from the other
     settle(rows, SKIPPED, f"it goes through the body of `{own[0].site.op.name}`, which has a rule of its own", THROUGH_THE_BODY)
     return not any(f.verdict == DISAGREE for row in rows for f in row.values())
+
+
+def _look_finer(judge: Judge, row: Row) -> None:
+    """Where an exact method agrees and differences don't, their steps may be too large for the function: `sin` at 1e9; or every
+    step is: `sin` at 1e15."""
+    apart = [m for m in ("differences", "taylor") if m in row and row[m].verdict == DISAGREE]
+    if apart:
+        widest = judge.samples.rise(0)
+        judge.look_finer()
+        row.update((method, judge.finding(method)) for method in apart)
+        if judge.samples.rise(LEVELS - 1) > STEADY * widest:
+            settle([row], INCONCLUSIVE, "the function varies within the smallest steps", tuple(apart))
 
 
 # ---- kinks -----------------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from ...engine.history import rounding
 from ...engine.values import Variable
 from . import closed_form
 from .closed_form import SkippedError
-from .differences import RELIABLE, Estimate, Samples, extrapolated, remainder
+from .differences import LEVELS, RELIABLE, SHRINK, Estimate, Samples, extrapolated, remainder
 from .lane_runs import SMALLEST, first_step
 from .point import Case, Direction, quiet
 from .results import AGREE, DISAGREE, INCONCLUSIVE, SKIPPED, CheckOptions, Finding
@@ -43,6 +43,7 @@ class Judge:
         self.ours, self.size = case.along(direction)
         self._samples: Samples | None = None
         self.smallest = SMALLEST  # that a variable is taken to be, for the first step
+        self.share = 1.0  # of the first step that is usual
         self.in_lanes = True  # whether the program may run for several differences at once
         self.on_trace = False  # whether differences are taken along the trace
 
@@ -132,7 +133,7 @@ class Judge:
     def samples(self) -> Samples:
         if self._samples is None:
             function = self._along_the_trace if self.on_trace else self._of_the_program
-            first = first_step(self.case, self.direction, self.smallest)
+            first = first_step(self.case, self.direction, self.smallest) * self.share
             self._samples = Samples(function, self.case.value, first, self.case.point.eps)
             if self.in_lanes and not self.on_trace:
                 self._samples.ahead = self.case.beside(self.direction, first) or []
@@ -169,6 +170,11 @@ class Judge:
             return False
         self.smallest, self._samples = self.reach, None
         return True
+
+    def look_finer(self) -> None:
+        """Begins from now on with a step beyond the smallest so far."""
+        floor, self.share, self._samples = self.samples.floor, SHRINK**-LEVELS, None
+        self.samples.floor = floor
 
     def measure_noise(self) -> bool:
         """Asks how far rounding errors inside move the output; whether that is more than its last places say."""
