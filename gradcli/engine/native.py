@@ -1,8 +1,8 @@
 """Formulas on rows as native code, where llvmlite is there: one pass over memory, whatever they compute.
 
 It is a reading of the table like any other. Only operations that IEEE 754 rounds in one way are read, so the results are
-those of NumPy's functions to the last bit (but for the sign of a zero among equals), and may take their place at any
-time. What has others is left to NumPy. How the code is written is said in `native_source.py`.
+those of the functions on arrays to the last bit, and may take their place at any time. What has others is left to NumPy. How
+the code is written is said in `native_source.py`.
 """
 
 from __future__ import annotations

@@ -47,8 +47,8 @@ def add_part(backend: Backend, total: Lanes | None, g: Lanes, x: Lanes, index: t
         new = backend.empty(shape)  # zeros only where `g` has nothing
         new[:start] = 0.0
         new[max(start, stop) :] = 0.0
-        new[start:stop] = g.array
+        backend.xp.add(g.array, 0.0, out=new[start:stop])  # as a sum, for the sign of zeros
         return Lanes(new, x.group)
     whole = zeros(backend.xp, x.shape, x.dtype, x.group)
-    whole.array[index] = g.array
+    backend.xp.add(g.array, 0.0, out=whole.array[index])
     return whole

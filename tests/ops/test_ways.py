@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from gradcli import load
 from gradcli.ops import OPS
 from gradcli.ops.op import Op
 
@@ -95,6 +96,25 @@ def test_the_sign_of_a_zero_shows_in_a_division(call: str) -> None:
     for way, compute in WAYS.items():
         found = compute(f"(1.0 / ({call}))", at).values
         assert same(found, expected.values).all(), f"{way}: {found}, alone {expected.values}"
+
+
+OF_VECTORS = [
+    "max(v)", "min(v)", "sum(v)", "mean(v)", "prod(v)", "cumsum(v)", "cumprod(v)", "sort(v)", "median(v)", "norm(v)", "dot(v, v)",
+    "dot(v, [0.0, -1.0])", "std(v)", "logsumexp(v)", "softmax(v)", "norm(v, ord = 1)", "v[0] * v[1]", "v[1:] * v[:-1]",
+    "maximum(v[0], v[1])", "v @ [[1.0], [-1.0]]", "convolve(v, [1.0, -1.0])", "where(v > 0, v, 0.0)", "max(relu(v))",
+    "sum(v * 0.0)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("call", OF_VECTORS)
+def test_rows_of_vectors_say_what_a_vector_says(call: str) -> None:
+    rows = np.array(list(itertools.product([0.0, -0.0, 1.0, -2.0, INF, -INF, NAN], repeat=2)))
+    for asked in ("f", "grad(f)"):
+        together = value(f"frozen v; fn f(v) = {call}; output r = vmap({asked})(v)", {"v": rows})
+        single = load(source=f"frozen v; fn f(v) = {call}; output r = {asked}(v)").with_options(grad=False)
+        for row, found in zip(rows, np.asarray(together), strict=True):
+            expected = np.asarray(single.run(v=row).outputs["r"])
+            assert same(found, expected).all(), f"{asked} at {row}: {found}, alone {expected}"
 
 
 def test_a_repaired_product_leaves_its_neighbours_alone() -> None:
