@@ -21,7 +21,7 @@ from .differences import Estimate, Samples, crossed, curvature, extrapolated
 from .lane_runs import FIRST_STEP, SMALLEST
 from .point import Case, Direction, quiet, seed_of
 from .results import AGREE, OTHERS, Finding
-from .verdicts import Judge, tiny_step, verify_no_underflow, wobble
+from .verdicts import SAFETY, Judge, tiny_step, verify_no_tiny_numbers, verify_no_underflow, wobble
 
 
 class SecondJudge(Judge):
@@ -168,7 +168,10 @@ def _complex(judge: SecondJudge) -> Estimate:
     case.replay(*judge.moves(step * 1j, 0.0))  # says why, where it can't be done
     samples = Samples(slope, slope(0.0), FIRST_STEP * max(judge.other_reach, SMALLEST), case.point.eps)
     samples.floor = judge.wobble
-    return extrapolated(samples)
+    estimate = extrapolated(samples)
+    if abs(estimate.value - judge.ours) > SAFETY * estimate.error + judge.floor(max(judge.size, abs(estimate.value))):
+        verify_no_tiny_numbers(case)
+    return estimate
 
 
 def _differences(judge: SecondJudge) -> Estimate:

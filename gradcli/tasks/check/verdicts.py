@@ -9,11 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
 from ...diagnostics import GradcliError
-from ...engine.backends import CPU, is_complex
+from ...engine.backends import CPU, is_complex, is_inexact
 from ...engine.continuation import NotAnalyticError
-from ...engine.history import rounding
+from ...engine.history import Step, rounding
+from ...engine.lanes import Lanes
 from ...engine.values import Variable
 from . import closed_form
 from .closed_form import SkippedError
@@ -219,6 +221,8 @@ def _complex(judge: Judge, found: Finding) -> None:
     verify_no_underflow(judge.ours, step)
     slope = case.imaginary(judge.direction, step) / step
     scale = max(judge.size, abs(slope))
+    if abs(slope - judge.ours) > judge.floor(scale):
+        verify_no_tiny_numbers(case)
     judge.compare(found, Estimate(slope, rounding_of(judge, slope, judge.floor(scale))), scale)
 
 
@@ -262,6 +266,26 @@ def verify_no_underflow(derivative: float, step: float) -> None:
     """Raises SkippedError where the complex step would move the output by less than the smallest floats."""
     if derivative and abs(derivative) * step < TINIEST:
         raise SkippedError("the numbers are too small for the complex step")
+
+
+def verify_no_tiny_numbers(case: Case) -> None:
+    """Raises SkippedError where a number on the way is so small that its imaginary part vanishes in the complex step."""
+
+    def watch(step: Step, result: Any, operands: list[Any]) -> None:
+        if any(map(_is_tiny, [result, *operands])):
+            raise SkippedError(f"`{step.site.op.name}` in line {step.site.span.line} has numbers too small for the complex step")
+
+    case.replay(watch=watch)
+
+
+def _is_tiny(value: Any) -> bool:
+    if type(value) is list:
+        return any(map(_is_tiny, value))
+    numbers = value.array if type(value) is Lanes else value
+    if not is_inexact(numbers):
+        return False
+    size = abs(numbers)
+    return bool(CPU.xp.any((size > 0) & (size < TINIEST / TINY_STEP)))
 
 
 def _imaginary(value: object) -> float:
