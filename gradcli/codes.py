@@ -323,6 +323,19 @@ _OTHER = {
         "Ask for the `jacobian`, which has every row of the target by every row of the source.",
         "var x = [[1.0, 2.0], [3.0, 4.0]]\nj = batch_jacobian(x - mean(x, axis = 0), x)",
     ),
+    "W206": Code(
+        "a value that is thrown away",
+        "The statement computes something that nothing can read. Values never change: `l.append(3.0)` gives a longer list, and\n"
+        "leaves `l` as it is.",
+        "Give the value a name, return it, print it, or leave the statement out.",
+        "var x = 1.0\nx + 1\ny = x**2",
+    ),
+    "W207": Code(
+        "a function without a value, which is used",
+        "The function has no `return`, or there is a way to its end without one: its value is none there.",
+        "Write `return …` at its end.",
+        "var x = 1.0\nfn f(a) { b = a*2 }\ny = f(x)",
+    ),
     "W205": Code(
         "a value or a gradient that isn't finite",
         "An output, or a derivative of one, is nan or infinite.",

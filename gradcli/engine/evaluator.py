@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from ..collector import collector_paused
-from ..diagnostics import GradcliError
+from ..diagnostics import Diagnostic, GradcliError
 from ..lang import program
 from ..recursion import recursion
 from .backends import ieee
 from .compiler import Compiler, own_cells
 from .declarations import declarations
+from .discarded import discarded
 from .inlining import known_functions
+from .requests import requested_outputs
 from .run import MAX_DEPTH, Run, Settings
 from .statements import Statement, compile_block
 from .values import FRAME_HEAD, UNSET, Cell, Namespace
@@ -22,9 +25,8 @@ from .values import FRAME_HEAD, UNSET, Cell, Namespace
 class Compiled:
     """A program compiled for one choice of settings; can be run any number of times. `declares`: the names that values from
     outside may be given for. `once`: no derivative that it asks for will be differentiated again, and so none needs to be
-    recorded."""
-
-    __slots__ = ("asks", "block", "cells", "declares", "derives", "once", "program", "rules", "template")
+    recorded. `requested` and `discarded`: what the text tells of its outputs and of values that it throws away, worked out at
+    the first run that asks."""
 
     def __init__(self, node: program.Program, block: Statement, asks: bool, rules: bool) -> None:
         self.program, self.block, self.asks, self.rules = node, block, asks, rules
@@ -32,6 +34,14 @@ class Compiled:
         self.declares = frozenset(declared_names(node))
         self.cells = [k + FRAME_HEAD for k in own_cells(node.body)]
         self.template = [None] * FRAME_HEAD + [UNSET] * node.n_slots
+
+    @cached_property
+    def requested(self) -> set[str]:
+        return requested_outputs(self.program)
+
+    @cached_property
+    def discarded(self) -> list[Diagnostic]:
+        return discarded(self.program)
 
     def frame(self, run: Run) -> list[Any]:
         frame: list[Any] = self.template.copy()
@@ -75,6 +85,7 @@ def deep_stack() -> AbstractContextManager[None]:
 def execute(compiled: Compiled, run: Run) -> list[Any]:
     """Executes a program in a fresh run; returns the top-level frame. Raises GradcliError; the run holds what came before."""
     frame = compiled.frame(run)
+    run.compiled = compiled
     run.asks, run.rules, run.derives = compiled.asks, compiled.rules, compiled.derives
     run.once = compiled.once and run.direction is None  # in forward mode what a sweep computes has tangents
     try:

@@ -67,6 +67,7 @@ class Run:
     bodies     how many calls are inside each other whose tangents go over the trace (`levels.py`)
     recordings how many calls are inside each other that are recorded for a transform
     derives    whether the program asks for a derivative of a function, which may be read as a formula
+    compiled   the program that it executes (`evaluator.py`)
     once       whether nothing that a derivative gave will be differentiated, so that no sweep needs to be recorded
     rules      whether a function of the program has a rule of its own, whose derivatives depend on the mode
     direction  in forward mode, the tangent of a variable, `(name, state) -> tangent or None`, at `direction_level`
@@ -81,7 +82,7 @@ class Run:
     """
 
     __slots__ = (
-        "_free_memory", "asks", "attached", "backend", "bodies", "changes", "claims", "declared", "depth", "derives",
+        "_free_memory", "asks", "attached", "backend", "bodies", "changes", "claims", "compiled", "declared", "depth", "derives",
         "diagnostics", "direction", "direction_level", "domains", "draws", "executed", "expectations", "group", "imports",
         "inputs", "level", "once", "outputs", "parts_rows", "passed", "paused", "place", "printed", "recordings",
         "replaced", "rules", "settings", "sizes", "steps", "trace", "unconnected", "used_inputs",
@@ -114,6 +115,7 @@ class Run:
         self.direction: Callable[[str, Any], Any] | None = None
         self.direction_level = 0
         self.asks = self.derives = self.once = self.rules = False
+        self.compiled: Any = None  # what it executes
         self.paused = self.bodies = self.recordings = 0
         self.executed: set[int] = set()
         self.place: Span | None = None

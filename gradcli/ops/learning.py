@@ -227,7 +227,7 @@ OPS = [
         symbolic=_log_softmax_form, vjp=(
         lambda m, g, y, x, axis: g - m.exp(y) * m.sum(g, axis=axis, keepdims=True),),
         jvp=lambda m, t, y, x, axis: t[0] - m.sum(m.strict_mul(t[0], m.exp(y)), axis=axis, keepdims=True)),
-    _op("logsumexp", "x; axis=none, keepdims=false", "log(sum(exp(x))), without overflow.",
+    _op("logsumexp", "x; axis=none, *, keepdims=false", "log(sum(exp(x))), without overflow.",
         compute=_logsumexp, rows=over_axes, saves=("x",),
         symbolic=_logsumexp_form, note="derivative 0 where all elements are -inf",
         **by_slope(lambda m, y, x, axis, keepdims: m.softmax(x, axis=axis))),

@@ -61,11 +61,13 @@ def _permutation_shape(x: Any) -> Shape:
 
 
 OPS = [
-    _op("normal", "; shape, mean=0.0, std=1.0", "Normally distributed numbers.", compute=_normal,
+    _op("normal", "; shape, *, mean=0.0, std=1.0", "Normally distributed numbers.", compute=_normal,
         aliases=("randn", "standard_normal"), result_shape=lambda shape, mean, std: sizes("normal", shape),
+        hint="the shape comes first: `normal([3], mean = 0, std = 2)`",
         note="no derivative: `mean + std * normal(shape)` has one"),
-    _op("uniform", "; shape, low=0.0, high=1.0", "Numbers spread evenly from low up to high.", compute=_uniform,
+    _op("uniform", "; shape, *, low=0.0, high=1.0", "Numbers spread evenly from low up to high.", compute=_uniform,
         aliases=("rand", "random"), result_shape=lambda shape, low, high: sizes("uniform", shape),
+        hint="the shape comes first: `uniform([3], low = 0, high = 2)`",
         note="no derivative: `low + (high - low) * uniform(shape)` has one"),
     _op("randint", "; low, high, shape=none", "Ints from low up to, not including, high.", compute=_randint,
         aliases=("integers",), result_shape=_randint_shape),

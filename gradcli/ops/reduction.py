@@ -13,7 +13,7 @@ from .rows import along_axis, on_axes, over_axes
 from .rows_linalg import batched
 from .rules import Shape, all_axes, by_slope, conj, inverse, kept_shape, number, one_axis, ratio, real_as, reshaped, spread
 
-_OVER = "x; axis=none, keepdims=false"
+_OVER = "x; axis=none, *, keepdims=false"
 
 
 def _op(name: str, params: str, summary: str, **facts: Any) -> Op:
@@ -328,10 +328,10 @@ OPS = [
         lambda m, g, y, x, axis, keepdims: spread(m, g, x, axis, keepdims),)),
     _op("mean", _OVER, "The mean of the elements.", compute=_mean, rows=over_axes, aliases=("average",), linear=True,
         vjp=(_mean_back,)),
-    _op("var", "x; axis=none, ddof=0, keepdims=false", "The variance, divided by n - ddof.",
+    _op("var", "x; axis=none, *, ddof=0, keepdims=false", "The variance, divided by n - ddof.",
         compute=_moment("var"), rows=over_axes,
         saves=("x",), **by_slope(_var_slope), symbolic=_var_form),
-    _op("std", "x; axis=none, ddof=0, keepdims=false", "The standard deviation, by n - ddof.",
+    _op("std", "x; axis=none, *, ddof=0, keepdims=false", "The standard deviation, by n - ddof.",
         compute=_moment("std"), rows=over_axes,
         saves=("x", "result"), note="derivative 0 for a constant", **by_slope(_std_slope),
         symbolic=lambda s, x, **options: s.sqrt(_var_form(s, x, **options))),

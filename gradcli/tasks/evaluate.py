@@ -24,7 +24,6 @@ from ..engine.evaluator import Compiled as Compiled
 from ..engine.evaluator import compile_program, declared_names, deep_stack, execute, release
 from ..engine.jacobians import entries, hessians, jacobians
 from ..engine.modules import named_variables
-from ..engine.requests import requested_outputs
 from ..engine.run import Run
 from ..engine.tape import primal
 from ..engine.tracing import dump
@@ -93,6 +92,7 @@ def evaluate(node: program.Program, inputs: Mapping[str, Any], options: Options,
         release(run, frame)
     _collect(evaluation, run)
     answer.fill(evaluation)
+    evaluation.diagnostics += compiled.discarded
     if options.differentiates and not options.of and (ints := [n for n, v in answer.outputs.items() if has_ints(v)]):
         answer.ints = [name for name in ints if name in outputs_of_variables(node)]
     if run.unconnected or answer.missing or answer.ints:
@@ -215,7 +215,7 @@ class Answer:
     ) -> None:
         self.node, self.run, self.frame, self.variables, self.options = node, run, frame, variables, options
         self.outputs = _result_values(node, run, frame)
-        self.requested = set() if options.of else requested_outputs(node)
+        self.requested = set() if options.of else run.compiled.requested
         self.targets = {name: self._named(name) for name in options.of} if options.of else self._automatic_targets()
         self.sources = self._sources()
         self.ints: list[str] = []  # the outputs of ints that may be computed from variables

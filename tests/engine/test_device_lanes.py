@@ -97,7 +97,7 @@ OTHERS = {
     "ones": "ones(2) * s", "ones_like": "ones_like(v)", "zeros": "zeros(2) + s", "zeros_like": "zeros_like(v)",
     "range": "e(s)", "zip": "e(s)",
     "real": "real(v * (1 + 2j))", "imag": "imag(v * (1 + 2j))", "angle": "angle(v * (1 + 2j))",
-    "normal": "normal([2]) * s", "uniform": "uniform(0, 1) * s", "randint": "randint(0, 9) * s", "permutation": "permutation(v)",
+    "normal": "normal([2]) * s", "uniform": "uniform([2]) * s", "randint": "randint(0, 9) * s", "permutation": "permutation(v)",
     "stop_gradient": "stop_gradient(v) * s", "median_weights": "grad(median)(v)", "quantile_slope": "grad(q)(s)",
     "interp_segments": "grad(i)(s)", "setitem": "w(v, s)", "index_add": "grad(t)(v)", "part": "eigh(outer(v, v) + eye(3))[0]",
     "grad": "grad(f)(v)", "value_and_grad": "value_and_grad(f)(v)[1]", "jacobian": "jacobian(g)(v)", "hessian": "hessian(f)(v)",

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gradcli.diagnostics import GradcliError
 from gradcli.ops import OPS
 from gradcli.ops.op import Signature
 
@@ -94,10 +95,10 @@ def test_derivative(body: str, x: float, first: float, second: float) -> None:
         ("permutation(2.5)", "`permutation` needs an int or an array, not 2.5"),
         ("permutation(none)", "`permutation` needs an int or an array, not None"),
         ("normal([2], std = -1.0)", "`normal` needs a standard deviation that isn't negative, not -1.0"),
-        ('normal([2], "a")', "`normal` needs numbers for `mean`, not 'a'"),
-        ("uniform([2], 0, none)", "`uniform` needs numbers for `high`, not None"),
-        ("normal([2], ones(3))", "`normal` cannot broadcast shapes (3,) and (2,)"),
-        ("normal([1], ones(3))", "`normal` draws an array of shape (1,), and `mean` has shape (3,)"),
+        ('normal([2], mean = "a")', "`normal` needs numbers for `mean`, not 'a'"),
+        ("uniform([2], low = 0, high = none)", "`uniform` needs numbers for `high`, not None"),
+        ("normal([2], mean = ones(3))", "`normal` cannot broadcast shapes (3,) and (2,)"),
+        ("normal([1], mean = ones(3))", "`normal` draws an array of shape (1,), and `mean` has shape (3,)"),
         ('var([1.0], ddof = "a")', "`var` needs a number for `ddof`, not 'a'"),
         ("fft([1.0], norm = [1])", "`fft` has no norm [1]"),
         ("pad([1.0], 1, [1])", "`pad` has no mode [1]"),
@@ -124,3 +125,26 @@ def test_operands_after_options_in_a_signature() -> None:
     assert [p.name for p in signature.operands] == ["x", "value"]
     assert signature.bind("pad", 4, []) == ([0, 3], {"width": 1, "mode": 2})
     assert signature.bind("pad", 2, ["value"]) == ([0, "value"], {"width": 1})
+
+
+@pytest.mark.parametrize(
+    ("call", "keyword"),
+    [
+        ("uniform(0, 1, [3])", "low"),
+        ("uniform([3], 0)", "low"),
+        ("normal(3, 2)", "mean"),
+        ("normal([3], 0.0, 1.0)", "mean"),
+        ("sum([[1.0, 2.0]], 0, 1)", "keepdims"),
+        ("mean([[1.0, 2.0]], 0, true)", "keepdims"),
+        ("std([[1.0, 2.0]], 0, 1)", "ddof"),
+        ("logsumexp([[1.0, 2.0]], 0, true)", "keepdims"),
+    ],
+)
+def test_what_is_easily_mistaken_goes_by_keyword(call: str, keyword: str) -> None:
+    """Of two ways to read an argument neither is taken in silence: called as it stands, and under another name."""
+    name, _, rest = call.partition("(")
+    for source, code in ((f"y = {call}", "E202"), (f"f = {name}; y = f({rest}", "E308")):
+        with pytest.raises(GradcliError) as failed:
+            evaluate(source)
+        diagnostic = failed.value.diagnostics[0]
+        assert (diagnostic.code, f"`{keyword}` goes by keyword: `{keyword} = …`" in diagnostic.help) == (code, True)

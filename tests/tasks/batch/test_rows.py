@@ -71,7 +71,7 @@ PROGRAMS = {
     "turns": "var x; i = 0; s = 0.0; while i < x { i += 1; s += x / i }; output s",
     "a limit of steps": "var x; i = 0; while x < 2 { i += 1; x := x * 0.9 if i > 9 and x < 0.5 else x + 0.1 }; output y = x",
     "a state": "var x; if x > 0 { x := x * 2 }; y = x**2; output y",
-    "random numbers": "var x; y = x * uniform(0, 1) if x > 0 else x; output y + uniform(0, 1)",
+    "random numbers": "var x; y = x * uniform([]) if x > 0 else x; output y + uniform([])",
     "a list and a dict": "var x; y = [x * 2, 3.0]; z = {a: x**2, b: \"text\"}; output y, z",
     "a derivative": "var x; fn f(t) { if t > 0 { return t**3 } else { return t } }; output g = grad(f)(x)",
     "a derivative in some rows": "var x; y = x**2; if x > 0 { y = grad(x**3, x) * 2 }; output y",
