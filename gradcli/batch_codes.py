@@ -46,7 +46,8 @@ CODES = {
     "E609": Code(
         "a job can't go on from what is there",
         "`--resume` goes on with the blocks that an interrupted job has finished. These are of another job: another program,\n"
-        "other options, or data that has changed since. Or files in the folder `OUT.partial` are gone or damaged.",
+        "other options, or data that has changed since. Or files in the folder `OUT.partial` are gone or damaged.\n"
+        "Or the data changed while the job read it: its rows may be of the old data or of the new, and nothing is delivered.",
         "Leave out --resume to begin anew, which throws them away.",
         "$ printf 'x\\n1\\n-1\\n' > d.csv\n"
         "$ gradcli batch -e 'log(x)' --rows d.csv -o y.csv --block-rows 1 --nan error --on-error fail\n"

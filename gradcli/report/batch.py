@@ -16,6 +16,8 @@ def line(summary: Summary, rejects: str) -> str:
     elif summary.resumed_blocks:
         parts.append(f"{_count(summary.resumed, 'row')} of them finished before, in {_count(summary.resumed_blocks, 'block')}")
     failed = [_count(summary.failed, "failed", "") if summary.failed else "none failed"]
+    if summary.nonfinite:
+        failed.append(f"{summary.nonfinite:,} with nan or inf")
     if summary.unreadable:
         failed.append(f"{_count(summary.unreadable, 'part')} of the data can't be read")
     where = f": see {printable(rejects)}" if rejects and summary.exit_code else ""

@@ -56,6 +56,7 @@ class Source:
         self.rows = _sum(part.rows for part in good)
         found = [_facts(path) for path in paths]
         self.bytes = None if STDIN in paths else sum(entry.get("size", 0) for entry in found)
+        self._inodes = [_inode(path) for path in paths]
         self.identity: dict[str, Any] = {"format": format, "parts": found}
 
     @property
@@ -94,6 +95,15 @@ class Source:
     def part_of(self, row: int) -> str:
         """The part that a row is in, of those that `ranges` has come by."""
         return self.paths[max(0, bisect_right(self._begins, row) - 1)]
+
+    def changed(self) -> str:
+        """The first part that is another file now than it was, or has another size or time; "" where there is none. One that is
+        gone isn't meant: what had been read of it is right, and the rest is missing."""
+        then = zip(self.identity["parts"], self._inodes, strict=True)
+        for path, (facts, inode) in zip(self.paths, then, strict=True):
+            if path != STDIN and os.path.exists(path) and (_facts(path), _inode(path)) != (facts, inode):
+                return path
+        return ""
 
     def share(self, where: Range | BadPart) -> float | None:
         """How much of the data, by its size, ends with this range: where that is known, of files of plain text."""
@@ -199,6 +209,11 @@ def _facts(path: str) -> dict[str, Any]:
     except OSError:
         return {"path": os.path.abspath(path)}
     return {"path": os.path.abspath(path), "size": found.st_size, "mtime_ns": found.st_mtime_ns}
+
+
+def _inode(path: str) -> int:
+    """What tells a file from another that took its place; 0 where there is none."""
+    return os.stat(path).st_ino if path != STDIN and os.path.exists(path) else 0
 
 
 def _sum(counts: Any) -> int | None:

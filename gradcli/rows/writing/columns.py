@@ -126,6 +126,24 @@ def dumped(value: Any) -> str:
     return json.dumps(_plain(value), ensure_ascii=False, default=str)
 
 
+def as_json(values: Any) -> list[Any]:
+    """The values of a column as JSON has them; none where one nests too deeply to be written."""
+    if isinstance(values, np.ndarray):
+        found = (values.astype(str) if values.dtype.kind in "Mm" else values).tolist()
+    else:
+        from .text import listed  # whoever made the array has pyarrow
+
+        found = listed(values)
+    return [_as_json(value) for value in found]
+
+
+def _as_json(value: Any) -> Any:
+    try:
+        return json.loads(dumped(value))
+    except RecursionError:
+        return None
+
+
 def _plain(value: Any) -> Any:
     """A value in what JSON has."""
     if isinstance(value, np.ndarray):

@@ -22,6 +22,7 @@ from ...lang import program
 from ...recursion import in_one_piece
 from ...rows.blocks import BadPart, Block, Range
 from ...rows.writing import Column
+from ...rows.writing.columns import as_json
 from ..evaluate import prepare
 from ..probes import probes
 from .answers import Named, ask
@@ -36,19 +37,22 @@ PROBED = 2**10  # rows that are run to learn what all will be like
 
 class Reject(NamedTuple):
     """A row that has no answer, by its number in the data, and why. Or rows that can't be read: `part` is where they are, or
-    "" where that isn't known yet, and `lost` how many they are, if anybody knows; `row` is the first one."""
+    "" where that isn't known yet, and `lost` how many they are, if anybody knows; `row` is the first one. `kept` are its values
+    of the columns that go into the answer as they are."""
 
     row: int
     diagnostics: tuple[Diagnostic, ...]
     is_unreadable: bool = False
     part: str = ""
     lost: int = 0
+    kept: Mapping[str, Any] | None = None
 
 
 class Outcome(NamedTuple):
     """What a block gave: columns of the rows that succeeded, in order; or their `totals` for a reduction.
 
     fields    the columns of the plan, wider where these rows need it; () where there are none
+    nonfinite  rows that succeeded with a nan or an infinity
     runs      how often the program ran; `tiles` would have done if no rows had parted or failed
     """
 
@@ -60,6 +64,7 @@ class Outcome(NamedTuple):
     tiles: int = 0
     totals: dict[str, Any] | None = None
     fields: tuple[Field, ...] = ()
+    nonfinite: int = 0
 
     @property
     def failed(self) -> int:
@@ -228,7 +233,10 @@ class Computer:
             for row, name in collected.with_nan().items():
                 rejects[row] = (Diagnostic("E606", f"`{name}` is nan"),)
                 collected.done[row] = False
-        refused = [Reject(block.start + row, rejects[row]) for row in sorted(rejects)]
+        refused = [
+            Reject(block.start + row, rejects[row], kept=dict(zip(plan.keep, values, strict=True)) if plan.keep else None)
+            for row, *values in zip(sorted(rejects), *self._kept(block, sorted(rejects)), strict=True)
+        ]
         totals = collected.totals() if plan.reduce else None
         columns: list[Column] = []
         if totals is None and (plan.fields or not self.gives_columns):  # while no row has succeeded, nobody knows the columns
@@ -241,7 +249,14 @@ class Computer:
                 if done is not None:
                     array, absent = array[..., done], None if absent is None else absent[done]
                 columns.append(Column(field.name, np.moveaxis(array, -1, 0), absent))
-        return Outcome(block.start, block.size, columns, refused, runs, tiles, totals, tuple(collected.fields.values()))
+        fields, nonfinite = tuple(collected.fields.values()), collected.nonfinite()
+        return Outcome(block.start, block.size, columns, refused, runs, tiles, totals, fields, nonfinite)
+
+    def _kept(self, block: Block, rows: list[int]) -> list[list[Any]]:
+        """The values of each column that is kept, in these rows, as JSON has them."""
+        return (
+            [as_json(block.kept[name].take(np.array(rows))) for name in self.plan.keep] if rows else [[] for _ in self.plan.keep]
+        )
 
 
 def read_range(plan: Plan, task: Range | BadPart) -> Block | Outcome:

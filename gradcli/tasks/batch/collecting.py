@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -96,15 +96,24 @@ class Collected:
     def with_nan(self) -> dict[int, str]:
         """The rows with a nan that isn't a missing value, and the first column that has one."""
         found: dict[int, str] = {}
-        for name, array in self.arrays.items():
-            if array.dtype.kind not in "fc":
-                continue
-            bad = np.isnan(array).reshape(-1, self.size).any(axis=0) & self.done
-            if name in self.absent:
-                bad &= ~self.absent[name]
-            for row in np.flatnonzero(bad).tolist():
+        for name, rows in self._where(np.isnan):
+            for row in np.flatnonzero(rows).tolist():
                 found.setdefault(row, name)
         return found
+
+    def nonfinite(self) -> int:
+        """How many rows succeeded with a nan, which isn't a missing value, or an infinity."""
+        found = np.zeros(self.size, bool)
+        for _, rows in self._where(lambda array: ~np.isfinite(array)):
+            found |= rows
+        return int(found.sum())
+
+    def _where(self, holds: Callable[[Any], Any]) -> Iterator[tuple[str, Any]]:
+        """The columns of floats, and in which rows, of those that succeeded and have a value there, it holds for a number."""
+        for name, array in self.arrays.items():
+            if array.dtype.kind in "fc":
+                rows = holds(array).reshape(-1, self.size).any(axis=0) & self.done
+                yield name, rows & ~self.absent[name] if name in self.absent else rows
 
     def totals(self) -> dict[str, Any]:
         """The sum of each column over the rows that succeeded and have a value there; none where no row has one. Raises

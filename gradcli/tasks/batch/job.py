@@ -96,6 +96,8 @@ class Job:
                 self.summary.tile, self.summary.kind = self.plan.tile, self._kind()
                 self._shares.clear()
                 output = Output(replace(self.request, resume=False), self.format, self.source, self.summary, self._fingerprint())
+            if not output.delivered:
+                self._verify_unchanged(output)
             output.finish(self.plan)
             self.summary.complete = True
         except BrokenPipeError:
@@ -130,6 +132,16 @@ class Job:
     def _begins_again(self) -> bool:
         """Whether the data can be read once more, and nobody has seen any of the output yet."""
         return self.request.data != STDIN and (self.request.out != STDOUT or bool(self.request.reduce))
+
+    def _verify_unchanged(self, output: Output) -> None:
+        """Raises GradcliError (E609) where the data isn't what it was when the job began: its rows may be of either, so what is
+        finished is thrown away."""
+        if part := self.source.changed():
+            output.discard()
+            self.summary = self._summary()
+            message = f"`{part}` changed while the job read it, so rows may be of the old data or of the new"
+            help = "run the job again when nobody writes to the data any more: what was finished is thrown away"
+            raise GradcliError(Diagnostic("E609", message, help=help))
 
     # ---- beginning -----------------------------------------------------------------------------------------------------
 

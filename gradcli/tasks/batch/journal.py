@@ -35,7 +35,8 @@ Facts = Mapping[str, Any]
 
 class Finished(NamedTuple):
     """A block that is on disk: its place in the data, how many rows have no answer, the part that couldn't be read if it is
-    one, where the files end behind it, the totals of a reduction, and of rows that came through a pipe what they were."""
+    one, where the files end behind it, the totals of a reduction, of rows that came through a pipe what they were, and how many
+    rows have a nan or an infinity."""
 
     start: int
     rows: int
@@ -45,6 +46,7 @@ class Finished(NamedTuple):
     rejects: tuple[int, int]
     totals: dict[str, Any] | None = None
     digest: str = ""
+    nonfinite: int = 0
 
 
 class Journal:

@@ -65,7 +65,7 @@ class Output:
         summary = self.summary
         self.finished, self.known, self.delivered = list(journal.finished), journal.known, journal.delivered
         for block in self.finished:
-            self._count(block.rows, block.failed, block.unreadable)
+            self._count(block.rows, block.failed, block.unreadable, block.nonfinite)
             if block.totals is not None:
                 self._totals.append((block.rows - block.failed, {k: _array(*v) for k, v in block.totals.items()}))
         summary.resumed, summary.resumed_blocks = summary.rows, summary.blocks
@@ -76,11 +76,12 @@ class Output:
             with journal.damaged():
                 self._writer = WRITERS[format](str(journal.rows), self._position, **chosen)
 
-    def _count(self, rows: int, failed: int, unreadable: str) -> None:
+    def _count(self, rows: int, failed: int, unreadable: str, nonfinite: int) -> None:
         if unreadable:
             self._unreadable.add(unreadable)
         self.summary.rows += rows
         self.summary.failed += failed
+        self.summary.nonfinite += nonfinite
         self.summary.unreadable = len(self._unreadable)
         self.summary.blocks += 1
 
@@ -101,13 +102,15 @@ class Output:
         if self._journal is not None:
             self._journal.reject([entry(reject, self._part(reject)) for reject in outcome.rejects])
             digest = self.digests.popleft() if self.digests else ""
-            block = Finished(outcome.start, outcome.size, outcome.failed, unreadable, self._position, (0, 0), totals, digest)
+            block = Finished(
+                outcome.start, outcome.size, outcome.failed, unreadable, self._position, (0, 0), totals, digest, outcome.nonfinite
+            )
             self._journal.finish(block)
         else:
             for reject in outcome.rejects[: self._untold]:
                 self.told += self.words(reject)
                 self._untold -= 1
-        self._count(outcome.size, outcome.failed, unreadable)
+        self._count(outcome.size, outcome.failed, unreadable, outcome.nonfinite)
         self.summary.reruns += outcome.runs - outcome.tiles
 
     def words(self, reject: Reject) -> list[Diagnostic]:
@@ -135,6 +138,11 @@ class Output:
                 self._writer.finish()
         if self._journal is not None:
             self._journal.deliver()
+
+    def discard(self) -> None:
+        """Has what is finished thrown away when this is closed."""
+        if self._journal is not None:
+            self._journal.finished.clear()
 
     def _reduced(self, fields: tuple[Field, ...]) -> list[Column]:
         """One row: the sum over all rows that succeeded, or their mean. Blocks are added in order, whoever computed them.

@@ -17,6 +17,8 @@ def entry(reject: Reject, part: str) -> dict[str, Any]:
     if reject.is_unreadable:
         where = {"row": None, "part": part, "rows": [reject.row, reject.row + reject.lost - 1] if reject.lost else None}
         first["message"] = f"`{part}`: {first['message']}"
+    if reject.kept is not None:
+        where["keep"] = reject.kept
     told = {key: first[key] for key in ("code", "message", "line", "column", "help") if first[key] not in (None, "")}
     return {**where, **told}
 

@@ -10,6 +10,7 @@ from typing import Any
 class Summary:
     """What came of a job; rows are those of the data, and `failed` those of them that have no answer.
 
+    nonfinite   rows that succeeded with a nan or an infinity among their outputs and gradients
     resumed     rows that an earlier run had finished, in `resumed_blocks`
     reruns      how often the program ran beyond once for each tile of a block, for rows that parted or failed
     unreadable  parts of the data that couldn't be read, whose rows nobody knows
@@ -22,6 +23,7 @@ class Summary:
     output: str
     rows: int = 0
     failed: int = 0
+    nonfinite: int = 0
     blocks: int = 0
     resumed: int = 0
     resumed_blocks: int = 0

@@ -16,6 +16,12 @@ from typing import Any
 import psutil
 import pytest
 
+from gradcli.diagnostics import GradcliError
+from gradcli.tasks.batch.job import Job
+from gradcli.tasks.batch.request import Request
+from gradcli.tasks.batch.summary import Summary
+from gradcli.tasks.evaluation import Options
+from gradcli.tasks.programs import parse_program, program_source
 from tests.tasks.batch.jobs import PATIENCE, Process, journal, run
 
 ROWS, BLOCK_ROWS = 600, 50
@@ -142,6 +148,78 @@ def test_two_jobs_with_one_output(folder: Path) -> None:
     first.kill()
     first.wait()
     assert len(journal(folder / "out.csv")) > 2
+
+
+# ---- the data ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["longer", "other", "touched", "replaced", "nothing", "gone"])
+def test_data_that_changes_while_the_job_runs(folder: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    """It is told at the end, and nothing is delivered. A part that is gone was read, or its rows are missing."""
+    monkeypatch.chdir(folder)
+    data = folder / "data.csv"
+    found, text = data.stat(), data.read_bytes()
+
+    def change(summary: Summary, total: int | None) -> None:
+        """After the fourth block."""
+        if summary.blocks != 4:
+            return
+        if how == "longer":
+            data.write_bytes(text + b"1,2\n")
+        if how == "other":
+            data.write_bytes(text.replace(b"5.99", b"7.77"))
+        if how == "touched":
+            os.utime(data, ns=(found.st_atime_ns, found.st_mtime_ns + 1))
+        if how == "replaced":
+            (folder / "new.csv").write_bytes(text.replace(b"5.99", b"7.77"))
+            os.utime(folder / "new.csv", ns=(found.st_atime_ns, found.st_mtime_ns))
+            os.replace(folder / "new.csv", data)
+        if how == "gone":
+            data.unlink()
+
+    request = Request("data.csv", "out.csv", Options(mode="reverse"), threads=1, block_rows=BLOCK_ROWS)
+    one = Job(parse_program(program_source("p.tg", None), {}), request)
+    if how in ("nothing", "gone"):
+        assert one.run(change).complete
+        return
+    with pytest.raises(GradcliError, match=r"`data\.csv` changed while the job read it") as caught:
+        one.run(change)
+    assert caught.value.diagnostics[0].code == "E609"
+    assert not (folder / "out.csv").exists()
+    assert not (folder / "out.csv.partial").exists()
+    assert run(folder, job("--resume", "--report", "report.json")).wait() == 0
+    assert (report(folder)["resumed"], report(folder)["rows"]) == (0, ROWS + (how == "longer"))
+
+
+def test_rows_with_nan_or_infinities_are_counted(folder: Path) -> None:
+    (folder / "p.tg").write_text("var x\nvar y\nf = log(x - 1)\noutput f\n")
+    done = run(folder, job("--report", "report.json"))
+    assert (done.wait(), report(folder)["nonfinite"], report(folder)["failed"]) == (0, 101, 0)
+    assert "none failed, 101 with nan or inf" in done.err
+    again = run(folder, job("--report", "report.json", "--resume"))
+    assert (again.wait(), report(folder)["nonfinite"]) == (0, 101)
+    assert run(folder, job("--report", "report.json", "--nan", "error")).wait() == 6
+    assert (report(folder)["nonfinite"], report(folder)["failed"]) == (1, 100)
+    assert run(folder, job("--report", "report.json", "--reduce", "sum", "--no-grad")).wait() == 0
+    assert report(folder)["nonfinite"] == 101
+
+
+@pytest.mark.parametrize("rows", ["csv", "jsonl"])
+def test_rejects_have_the_columns_that_are_kept(folder: Path, rows: str) -> None:
+    lines = [("a", "1"), ('q"\x07', "banana"), ("c", "-1")]
+    if rows == "csv":
+        text = "id,n,x\n" + "".join('"{}",7,{}\n'.format(k.replace('"', '""'), x) for k, x in lines)
+    else:
+        text = "".join(json.dumps({"id": k, "n": 7, "x": x if x == "banana" else int(x)}) + "\n" for k, x in lines)
+    (folder / f"d.{rows}").write_text(text)
+    (folder / "p.tg").write_text("var x\nexpect x > 0\noutput f = x\n")
+    assert run(folder, job("--keep", "id,n", rows=f"d.{rows}")).wait() == 6
+    entries = [json.loads(line) for line in (folder / "out.csv.rejects.jsonl").read_text().splitlines()]
+    seven = "7" if rows == "csv" else 7
+    assert [(entry["row"], entry["code"], entry["keep"]) for entry in entries] == [
+        (1, "E605", {"id": 'q"\x07', "n": seven}),
+        (2, "E601", {"id": "c", "n": seven}),
+    ]
 
 
 # ---- what --resume goes on with --------------------------------------------------------------------------------------
