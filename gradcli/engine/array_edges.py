@@ -26,7 +26,8 @@ def power(xp: Any, a: Any, b: Any) -> Any:
             return 1.0 / a
     y = xp.power(a, b)
     if y.dtype.kind == "f" and bool((root := xp.equal(b, 0.5)).any()):  # by `sqrt`, where all exponents are that
-        y = xp.where(root & ((a == 0) | (a == -math.inf)), xp.abs(a), y)
+        edge = root & ((a == 0) | (a == -math.inf))
+        y = xp.where(edge, xp.abs(a), y) if bool(edge.any()) else y
     return y
 
 

@@ -203,9 +203,11 @@ def _lbeta(xp: Any, special: Any, a: Any, b: Any) -> Any:
 
 def _lgamma(xp: Any, special: Any, x: Any) -> Any:
     """By SciPy's, but next to 0, where that overflows, and at -inf, where it has another sign than C's."""
-    near = xp.abs(x) < 1e-300
-    found = xp.where(near, -xp.log(xp.abs(x)), special.gammaln(x))
-    return xp.where(xp.isinf(x), INF, found)
+    found = special.gammaln(x)
+    infinite = xp.isinf(found)
+    if bool(xp.any(infinite)):
+        found = xp.where(infinite, xp.where(xp.abs(x) < 1e-300, -xp.log(xp.abs(x)), INF), found)
+    return found
 
 
 def _ratio(xp: Any, special: Any, low: Any, high: Any) -> Any:
