@@ -11,18 +11,19 @@ from .ways import Answer
 RTOL = 1e-9  # far more than rounding makes of a few hundred operations, far less than any mistake
 
 
-def difference(expected: Answer, found: Answer, exact: bool = False) -> str:
-    """In a few words, "" for none. `exact`: ints and floats are told apart."""
+def difference(expected: Answer, found: Answer, exact: bool = False, signs: bool = True) -> str:
+    """In a few words, "" for none. `exact`: ints and floats are told apart. `signs`: and the zeros of both signs, but in
+    gradients, where a share of 0 may be left out of a sum. A missing column is one of none: an int beside floats has no gradient.
+    """
     if expected.error or found.error:
         return "" if expected.error == found.error else f"error {found.error or 'none'}, and {expected.error or 'none'}"
     numbers = [_numbers(value) for value in expected.values.values()]
     size = max([1.0, *[float(np.abs(v[np.isfinite(v)]).max(initial=0)) for v in numbers if v is not None]])
     for name in {**expected.values, **found.values}:
-        if name not in expected.values or name not in found.values:
-            return f"{name} is missing"
-        wrong = _apart(expected.values[name], found.values[name], size, exact, name.startswith("d"))
+        a, b = expected.values.get(name), found.values.get(name)
+        wrong = _apart(a, b, size, exact, signs and not name.startswith("d"))
         if wrong:
-            return f"{name} {wrong}: {found.values[name]!r}, and {expected.values[name]!r}"
+            return f"{name} {wrong}: {b!r}, and {a!r}"
     return ""
 
 
@@ -33,7 +34,7 @@ def _numbers(value: Any) -> Any:
     return array.astype(float) if array.dtype.kind in "bif" else None
 
 
-def _apart(expected: Any, found: Any, size: float, exact: bool, is_slope: bool) -> str:
+def _apart(expected: Any, found: Any, size: float, exact: bool, signs: bool) -> str:
     if expected is None or found is None:
         return "" if expected is found else "none"
     if isinstance(expected, str):
@@ -47,6 +48,6 @@ def _apart(expected: Any, found: Any, size: float, exact: bool, is_slope: bool) 
     if not np.allclose(a, b, rtol=RTOL, atol=RTOL * 1e-3 * size, equal_nan=True):
         return "value"
     zeros = (a == 0) & (b == 0)
-    if not is_slope and (np.signbit(a) != np.signbit(b))[zeros].any():
+    if signs and (np.signbit(a) != np.signbit(b))[zeros].any():
         return "sign of zero"
     return ""
