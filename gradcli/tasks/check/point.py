@@ -348,10 +348,9 @@ class Case:
         error."""
         _, answer = self.point.kept
         source = answer.sources[direction.variable]
-        number, state = number_of(source), primal(read(source))
+        number = number_of(source)
         assert number is not None
-        vector = CPU.xp.asarray(direction.vector).astype(state.dtype) if shape_of(state) else type(state)(direction.vector)
-        tangents = iter(self.history.tangents({number: vector}, disturb))
+        tangents = iter(self.history.tangents({number: seed_of(read(source), direction.vector)}, disturb))
         parts = [next(tangents) if type(read(v)) is tuple else None for v in leaves(answer.targets[self.output])]
         return float(sum(CPU.xp.sum(t * w) for t, w in zip(parts, self.weights, strict=True) if t is not None))
 

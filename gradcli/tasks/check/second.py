@@ -12,7 +12,7 @@ from ...engine.backends import CPU, is_complex
 from ...engine.boxes import primal
 from ...engine.continuation import NotAnalyticError
 from ...engine.derivatives import gradients, seeing_itself
-from ...engine.history import History
+from ...engine.history import History, rounding
 from ...engine.values import leaves, read
 from . import closed_form
 from .blame import Doubt, wrong_steps
@@ -21,7 +21,7 @@ from .differences import Estimate, Samples, crossed, curvature, extrapolated
 from .lane_runs import FIRST_STEP, SMALLEST
 from .point import Case, Direction, quiet, seed_of
 from .results import AGREE, OTHERS, Finding
-from .verdicts import SAFETY, Judge, tiny_step, verify_no_tiny_numbers, verify_no_underflow, wobble
+from .verdicts import REPEATS, SAFETY, Judge, tiny_step, verify_no_tiny_numbers, verify_no_underflow, wobble
 
 
 class SecondJudge(Judge):
@@ -141,14 +141,20 @@ def _twice(case: Case, firsts: Sequence[Direction], lasts: Sequence[Direction]) 
 
 def wrong_derivatives(case: Case, variable: str, others: Sequence[str] = ()) -> list[Doubt]:
     """The operations of the backward pass whose own rules are wrong."""
+    sources = case.point.kept[1].sources
+    history = _backward_pass(case, variable, {sources[other].number for other in others or (variable,)})
+    return [] if history is None else wrong_steps(history)
+
+
+def _backward_pass(case: Case, variable: str, numbers: set[Any]) -> History | None:
+    """The gradient by a variable as a function of the sources with these numbers; None where it is of none."""
     run, answer = case.point.kept
     source = answer.sources[variable]
-    numbers = {answer.sources[other].number for other in others or (variable,)}
     parts = [read(v) for v in leaves(answer.targets[case.output])]
     seeds = [(p, seed_of(p, w)) for p, w in zip(parts, case.weights, strict=True) if type(p) is tuple]
     with seeing_itself(run) as window:
         (first,) = gradients(run, seeds, [source], recorded=True, window=window)
-    return wrong_steps(History(run, [first], numbers)) if type(first) is tuple else []
+    return History(run, [first], numbers) if type(first) is tuple else None
 
 
 def _complex(judge: SecondJudge) -> Estimate:
@@ -181,7 +187,32 @@ def _differences(judge: SecondJudge) -> Estimate:
 
 
 def _sympy(judge: SecondJudge) -> Estimate:
-    return Estimate(closed_form.second(judge.case, judge.direction, judge.others or [judge.direction]), 0.0)
+    lasts = judge.others or [judge.direction]
+    found = closed_form.second(judge.case, judge.direction, lasts)
+    error = 0.0
+    if abs(found - judge.ours) > judge.floor(max(judge.size, abs(found))):
+        with suppress(GradcliError):
+            error = _rounding(judge.case, judge.direction, lasts)
+    return Estimate(found, error)
+
+
+def _rounding(case: Case, first: Direction, lasts: Sequence[Direction]) -> float:
+    """How far other rounding errors take a second derivative, by forward mode over the backward pass."""
+    answer = case.point.kept[1]
+    vectors = {}
+    for direction in lasts:
+        source = answer.sources[direction.variable]
+        vectors[source.number] = seed_of(read(source), direction.vector)
+    history = _backward_pass(case, first.variable, set(vectors))
+    if history is None:
+        return 0.0
+
+    def slope(disturb: Any = None) -> float:
+        (tangent,) = history.tangents(vectors, disturb)
+        return 0.0 if tangent is None else float(CPU.xp.sum(tangent * first.vector))
+
+    without = slope()
+    return max(abs(slope(rounding(seed, case.point.eps)) - without) for seed in range(REPEATS))
 
 
 _METHODS: dict[str, Callable[[SecondJudge], Estimate]] = {
