@@ -16,7 +16,7 @@ from ..ops.op import Op, OpError
 from .at_once import LARGE, at_once
 from .backends import CPU, broadcast_shapes, count, dtype_name, is_scalar, shape_of
 from .boxes import UNBOXED, Dual, level_of, primal
-from .by_rows import in_order, joint, on_lanes, part_by_kind, varies, weighed_as_alone
+from .by_rows import agreed_value, in_order, joint, on_lanes, part_by_kind, varies, weighed_as_alone
 from .changes import note
 from .formulas import array_function, scalar_function
 from .integers import INTEGERS, as_floats, is_integer, on_int_arrays, on_ints, verify_integers
@@ -308,6 +308,7 @@ def _with_context(run: Run, op: Op, options: Mapping[str, Any]) -> Mapping[str, 
         # A generator made from (seed, number of the draw) has no state but that number. It is NumPy's on every device, so
         # that a seed gives the same numbers everywhere.
         random = CPU.xp.random
+        run.draws = agreed_value(run, run.draws)  # rows that have drawn more often than others go on apart
         generator = random.Generator(random.Philox([run.settings.seed, run.draws]))
         note(run, "draws")
         run.draws += 1
