@@ -107,6 +107,26 @@ def test_nor_by_the_name_of_the_package(folder: Path, command: str) -> None:
     assert run(folder, [sys.executable, "-P", "-m", "gradcli"], COMMANDS[command], PYTHONPATH=ROOT).returncode == 0
 
 
+@pytest.mark.parametrize("command", ["eval", "check", "batch", "workers"])
+def test_nor_does_it_have_anything_written(folder: Path, command: str) -> None:
+    """By settings, which end the command, and by links where a job keeps what it has finished."""
+    profile = folder.parent / "profile"
+    profile.write_text("mine")
+    kept = folder / "out.parquet.partial"
+    kept.mkdir()
+    for name in ("journal.jsonl", "rejects.jsonl", "rows.parquet"):
+        (kept / name).symlink_to(profile)
+    (folder / "pyproject.toml").write_text('[tool.gradcli.batch]\nscheduler = "tcp://evil:8786"\n')
+    (folder / "gradcli.toml").write_text(f"[batch]\nreport = {str(profile)!r}\n[check]\nagainst-command = 'touch ../ran'\n")
+    done = run(folder, console(ROOT), COMMANDS[command])
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "can't be set by a settings file" in done.stderr
+    done = run(folder, console(ROOT), [*COMMANDS[command], "--no-config"])
+    assert done.returncode == (2 if "batch" in COMMANDS[command] else 0)
+    assert profile.read_text() == "mine"
+    assert {path.name for path in folder.parent.iterdir()} == {"hostile", "profile"}
+
+
 def test_a_program_of_the_users_has_its_own_search_path(folder: Path) -> None:
     """What --against-command runs may be a script with modules beside it."""
     (folder / "mine").mkdir()
