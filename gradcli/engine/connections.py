@@ -6,7 +6,7 @@ Rows are the bits of an int, so that a walk back over the records costs little, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import reduce
 from operator import or_
 from typing import Any
@@ -18,7 +18,7 @@ from .records import Record, path
 from .run import Run
 from .tape import Segment, Traced, reachable
 
-MERGE = OPS["merge_rows"]
+MERGE, PLACE = OPS["merge_rows"], OPS["place_rows"]
 
 
 def verify_connected(
@@ -53,15 +53,17 @@ class _Connections:
 
     def pass_back(self, record: Record) -> None:
         """Takes what is known of a record's result to its inputs."""
-        rows, found = self.found.get(record.number, 0), self.found
-        if record.site.op is MERGE:
-            groups = record.options["groups"]
-            for k, number in zip(record.site.operands, record.inputs, strict=True):
-                found[number] = found.get(number, 0) | (rows & self.bits(groups[k]))
-            return
-        rows &= self.rows_of(record.y)
-        for number in record.inputs:
-            found[number] = found.get(number, 0) | rows
+        rows, found = self.found.get(record.number, 0) & self.rows_of(record.y), self.found
+        for number, read in self.reads(record):
+            found[number] = found.get(number, 0) | (rows & read)
+
+    def reads(self, record: Record) -> Iterator[tuple[int, int]]:
+        """The inputs of a record, by number, and in which rows its result is made of each."""
+        for k, number in enumerate(record.inputs):
+            if record.site.op is MERGE:
+                yield number, self.bits(record.options["groups"][record.site.operands[k]])
+            else:
+                yield number, self.bits(record.options["of"]) if record.site.op is PLACE else self.all
 
     def made(self, targets: Sequence[Traced], sources: set[int]) -> dict[int, int]:
         """The rows in which each of these sources, of which the targets are made, is itself made of something that is recorded:
@@ -70,11 +72,7 @@ class _Connections:
             return {}
         made: dict[int, int] = {}
         for record in path(reachable([segment for _, _, segment in targets], 0), None, sources)[0]:
-            ways = [made.get(number, self.all) for number in record.inputs]
-            if record.site.op is MERGE:
-                groups = record.options["groups"]
-                ways = [way & self.bits(groups[k]) for k, way in zip(record.site.operands, ways, strict=True)]
-            made[record.number] = reduce(or_, ways)
+            made[record.number] = reduce(or_, [made.get(number, self.all) & rows for number, rows in self.reads(record)])
         return made
 
     def rows_of(self, value: Any) -> int:

@@ -156,14 +156,14 @@ class LaneSweep(SeededSweep):
         return True
 
     def settled(self, c: Any, operand: Any) -> Any:
-        """A cotangent with rows as its operand takes it: what rows share gets the sum over them. Some rows of the operand's
-        are left as they are, until they meet others."""
+        """A cotangent with rows as its operand takes it: what rows share gets the sum over those that don't ask. Some rows
+        of those that do, or of the operand's, are left as they are, until they meet others."""
         inner = primal(c)
         if type(inner) is not Lanes:
             return c
         within = self.within
         if type(operand) is not Lanes or (within is not None and within is not operand.group and within.opened_in(operand.group)):
-            return c if inner.group is within else self._summed(c, operand)
+            return c if within is not None and inner.group.are_some(within) else self._summed(c, operand)
         own = operand.group
         return c if inner.group is own or inner.group.size <= own.size else self.lift(c, own)
 

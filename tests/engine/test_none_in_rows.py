@@ -29,6 +29,7 @@ ROWS = {
     "of a literal": "if u > 15.0 { x = u * 2 } else { x = 3.0 }; g = grad(x * 2.0, u); return u if g == none else g * u",
     "a rule that gives none": "fn h(a) { return a * a } backward (dy) { if a > 15.0 { return none }; return dy }; "
                               "g = grad(h(u), u); return u if g == none else g",
+    "a derivative that depends on it in some rows": "return grad(fn(q) { if q > u { return q * q }; return q * w * w })(0.6)",
     "rows in rows": "return sum(vmap(fn(k) { s = 1.0; if k * 12 < u { s = w * k }; g = grad(s, w); "
                     "return 0.5 if g == none else g * k })([1.0, 2.0, 3.0]))",
     "rows in rows that use it":
@@ -47,7 +48,8 @@ ROWS = {
 
 @pytest.mark.parametrize("name", ROWS)
 def test_rows(name: str) -> None:
-    verify_every_way(f"fn row(u, w) {{ {ROWS[name]} }}", asked=VALUE, kinds=["var"])
+    rows = (10.0, 20.0, 40.0, -5.0, 0.5)
+    verify_every_way(f"fn row(u, w) {{ {ROWS[name]} }}", rows, asked=VALUE, kinds=["var"])
 
 
 @pytest.mark.parametrize(

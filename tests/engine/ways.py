@@ -5,6 +5,7 @@ Programs have a function `row(u, w)` of a row's own number and of one that all r
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -47,7 +48,7 @@ def _verify_vmap(one: str, rows: Sequence[float], options: Options, rtol: float)
     """Compares the rows of a program of `u` and `w` with the same in `vmap`."""
     each = [alone(parsed(one), {"u": list(rows)}, k, options) for k in range(len(rows))]
     failed = [row for row in each if isinstance(row, str)]
-    functions, *lines = one.replace(" u\n", f" us = {list(rows)}\n").split("\noutput ")
+    functions, *lines = re.sub(r"(?m)^(var|frozen) u$", rf"\1 us = {list(rows)}", one).split("\noutput ")
     calls = [f"\noutput {name} = vmap(fn(u) = {text})(us)" for name, text in (line.split(" = ", 1) for line in lines)]
     found = _run(functions + "".join(calls), options)
     if failed or isinstance(found, str):
