@@ -177,6 +177,16 @@ def test_a_command_that_fails_is_told_apart(folder: Path, capsys: pytest.Capture
     assert "\x1b" not in out + err
 
 
+def test_a_command_that_fails_at_a_point_says_at_which(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (source,) = [block for block in blocks("python") if "numpy" in block]
+    command = python(folder, source.replace("print(", "x[0] == 1.0 or sys.exit('out of range')\nprint(", 1))
+    assert checked(command) == 0
+    assert checked(command, "--points", "2") == 2
+    err = capsys.readouterr().err
+    assert "ended with exit code 1, at point 1 (x = [" in err
+    assert "out of range" in err
+
+
 @pytest.mark.parametrize(
     ("command", "code", "said"),
     [

@@ -196,9 +196,11 @@ def _check_points(declared: Point, options: CheckOptions, found: Check) -> None:
                 del point
                 collect_young()
         except GradcliError as error:
-            if error.diagnostics[0].code in command.CODES:
-                raise
-            found.diagnostics.append(_failed_at(error.diagnostics[0], number, values))
+            first = error.diagnostics[0]
+            if first.code in command.CODES:
+                message = f"{first.message}, at point {number} ({_shown(values)})"
+                raise GradcliError(replace(first, message=message)) from None
+            found.diagnostics.append(_failed_at(first, number, values))
             continue
         failed += [(e, number, values) for e in expectations if not e.passed]
     found.expectations += _failed_expectations(failed)
