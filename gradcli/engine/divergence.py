@@ -273,7 +273,7 @@ def merge(run: Run, site: Site, group: Group, groups: Sequence[Group], indices: 
     if any(v is UNSET or (type(v) is Lanes and not g.within(v.group)) for v, g in zip(plain, groups, strict=True)):
         return _where_set(run, site, group, groups, indices, values)
     if all(map(is_number, plain)):
-        if all(type(v) is type(plain[0]) and not shape_of(v) and type(v) is not Lanes and v == plain[0] for v in values):
+        if all(type(v) is not Lanes and not shape_of(v) and _are_one(v, plain[0]) for v in values):
             return first
         if len({shape_of(v) for v in plain}) > 1 or len({_kind(v) for v in plain} | {"n"}) > 2:
             _apart(run, group, indices)
@@ -288,6 +288,11 @@ def merge(run: Run, site: Site, group: Group, groups: Sequence[Group], indices: 
     if all(type(v) is str and v == first for v in plain):
         return first
     _apart(run, group, indices)
+
+
+def _are_one(a: Any, b: Any) -> bool:
+    """Whether two numbers are the same, and zeros of the same sign."""
+    return type(a) is type(b) and bool(a == b) and (a != 0 or repr(a) == repr(b))
 
 
 def _kind(value: Any) -> str:
