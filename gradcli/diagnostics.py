@@ -12,13 +12,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+_MAX_QUOTED = 60  # characters of a program's text within a message
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """A program's text under the name that messages show: a path, `<expr>` or `<stdin>`."""
+    """A program's text under the name that messages show: a path, `<expr>` or `<stdin>`; or one of the library's."""
 
     name: str
     text: str
+    is_library: bool = False
 
     def position(self, offset: int) -> tuple[int, int]:
         """Line and column of a character offset, both counted from 1."""
@@ -50,6 +53,11 @@ class Span(NamedTuple):
     def text(self) -> str:
         return self.source.text[self.start : self.end]
 
+    @property
+    def brief(self) -> str:
+        """The text as a message quotes it: on one line, and not too long for one."""
+        return shortened(" ".join(self.text.split()))
+
     def to(self, other: Span) -> Span:
         """The span from the start of this one to the end of `other`."""
         return Span(self.source, self.start, max(self.end, other.end))
@@ -57,6 +65,11 @@ class Span(NamedTuple):
     def __str__(self) -> str:
         line, column = self.source.position(self.start)
         return f"{printable(self.source.name)}:{line}:{column}"
+
+
+def shortened(text: str) -> str:
+    """A quoted text, cut at the end where it is long."""
+    return text if len(text) <= _MAX_QUOTED else text[: _MAX_QUOTED - 1] + "…"
 
 
 class CallSite(NamedTuple):

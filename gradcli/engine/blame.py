@@ -80,7 +80,6 @@ def _of_maker(run: Run, made: Maker) -> Reason:
         text = f"`{variable.name}` {'has elements that are nan or infinite' if is_one else f'is {show(value)}'} to begin with"
         return Reason("nonfinite_input", text, variable.span, "give finite numbers")
     op = record.site.of or record.site.op
-    name = f"`{op.infix or op.name}`"
     y, place = record.y, made.place
     values = [v for v in record.operands if v is not None]
     if type(y) is Lanes:  # rows are told by the one that is at fault
@@ -91,11 +90,13 @@ def _of_maker(run: Run, made: Maker) -> Reason:
     result = element(y, y, place)
     where = " in some rows" if y is not record.y else f" at {list(place)}" if place else ""
     if record.site.of is not None:
-        text, help = f"the derivative of {name} gives {result}{where}", _SLOPES[op.name]([]) if op.name in _SLOPES else _SCALE
+        text = _of_derivative(record, "", f"gives {result}{where}")
+        help = _SLOPES[op.name]([]) if op.name in _SLOPES else _SCALE
     elif type(record.b) is OwnCall:
-        text, help = f"{name} gives {result}{where}", "look at the body of the function"
+        text, help = _of_value(record, "", f"gives {result}{where}"), "look at the body of the function"
     else:
-        text, help = f"{_called(op, operands)} is {result}{where}", _advice(op, [number_at(v, y, place) for v in values])
+        text = _of_value(record, _called(op, operands), f"is {result}{where}")
+        help = _advice(op, [number_at(v, y, place) for v in values])
     if made.operand is not None:
         return Reason(
             "nonfinite_input",
@@ -107,10 +108,42 @@ def _of_maker(run: Run, made: Maker) -> Reason:
     return Reason("nonfinite_value", text, record.site.span, help, record.calls)
 
 
+def _of_value(record: Record, called: str, told: str) -> str:
+    """What is `told` of the value of a record, under the words of the program; `called` is the operation on actual values."""
+    words, itself = _words(record)
+    if not itself:
+        return f"in `{words}`, {called or _named(record.site.op)} {told}"
+    return f"`{words}` {told}{f' ({called})' if called not in ('', f'`{words}`') else ''}"
+
+
+def _of_derivative(record: Record, at: str, told: str) -> str:
+    """The same of the derivative of a record at the values of its operands in words."""
+    words, itself = _words(record)
+    if not itself:
+        return f"in `{words}`, the derivative of {_named(record.site.of or record.site.op)}{at} {told}"
+    return f"the derivative of `{words}`{at} {told}"
+
+
+def _words(record: Record) -> tuple[str, bool]:
+    """The words of the program for a record, and whether they are those of the operation itself: what is computed in the library
+    has those of the call that led there, and what nobody wrote, such as the array of a list, those that it was made for."""
+    span = record.site.span
+    if span.source.is_library:
+        call = next((call.span for call in record.calls if not call.span.source.is_library), span)
+        return call.brief, False
+    op = record.site.of or record.site.op
+    names = (op.name, *op.infix.split()[-1:])
+    return span.brief, type(record.b) is OwnCall or any(name in span.text for name in names)
+
+
+def _named(op: Op) -> str:
+    return f"`{op.infix or op.name}`"
+
+
 def _called(op: Op, operands: list[str]) -> str:
     """An operation on its actual values, as the program would write it."""
     if op.infix.startswith("unary"):
-        return f"{op.infix[-1]}{operands[0]}"
+        return f"`{op.infix[-1]}{operands[0]}`"
     if op.infix and len(operands) == 2:
         right = f"({operands[1]})" if operands[1].startswith("-") else operands[1]
         left = f"({operands[0]})" if operands[0].startswith("-") and op.name == "pow" else operands[0]
@@ -162,9 +195,8 @@ def _place(run: Run, places: Any) -> tuple[int, ...]:
 def _of_edge(record: Record, edge: Edge, partial: Any, place: tuple[int, ...]) -> Reason:
     """The reason where the derivative of a record by an input isn't finite in a place, though its operands are."""
     op = record.site.of or record.site.op
-    name = f"`{op.infix or op.name}`"
     if partial is not None and (is_finite(partial) or (shape_of(partial) and not place)):
-        text = f"on the way back through {name} the product of slopes is more than the largest float"
+        text = f"on the way back through `{_words(record)[0]}` the product of slopes is more than the largest float"
         return Reason("overflow", text, record.site.span, _SCALE, record.calls)
     if partial is None:
         slope = "nan" if edge.share != edge.share else "infinite"
@@ -174,7 +206,7 @@ def _of_edge(record: Record, edge: Edge, partial: Any, place: tuple[int, ...]) -
     at = [element(v, like, place) for v in record.operands if v is not None]
     told = record.site.of is None and at  # a derivative of a derivative has operands that nobody wrote
     where = f" at {' and '.join(at)}" if told and not any(a.startswith(("an array", "several")) for a in at) else ""
-    text = f"the derivative of {name}{where} is {slope}"
+    text = _of_derivative(record, where, f"is {slope}")
     values = [number_at(v, like, place) for v in record.operands] if record.site.of is None else []
     help = _slope_advice(op, values)
     return Reason("infinite_slope", text, record.site.span, help, record.calls)

@@ -33,8 +33,7 @@ def discarded(node: program.Program) -> list[Diagnostic]:
 
 
 def _thrown_away(item: program.Evaluate, ends_function: bool) -> Diagnostic:
-    text = " ".join(item.span.text.split())
-    text = text if len(text) <= 40 else text[:39] + "…"
+    text = item.span.brief
     value = item.value
     if ends_function:
         help = f"write `return {text}`, if it is the value of the function"
@@ -67,7 +66,7 @@ def _without_value(function: program.Function) -> Diagnostic:
     last = function.body[-1]
     at = last.span
     if isinstance(last, program.Evaluate):
-        help = f"write `return {' '.join(at.text.split())}`"
+        help = f"write `return {at.brief}`"
     elif isinstance(last, program.Assign) and isinstance(last.target, program.NameTarget):
         help = f"write `return {last.target.slot.name}` at its end"
     else:

@@ -197,9 +197,10 @@ class ExpressionResolver:
 
     def _arithmetic(self, node: syntax.Arithmetic) -> program.Expression:
         """A left-deep spine, made from its inner end: a chain may have many thousand terms."""
-        result = self.expression(node.operands[0])
+        first = node.operands[0]
+        result = self.expression(first)
         for sign, operand in zip(node.signs, node.operands[1:], strict=True):
-            span = Span(self.source, node.span.start, operand.span.end)
+            span = first.span.to(operand.span)  # that of the node may begin with a parenthesis
             result = program.Apply(INFIX[sign], (result, self.expression(operand)), span=span)
         return result
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
@@ -88,7 +88,7 @@ class Importer:
 @cache
 def _of_library(file: Path, name: str) -> program.Program:
     """A program of the library, which all programs of a process share: it doesn't change."""
-    source = read_source(file, name)
+    source = replace(read_source(file, name), is_library=True)
     return resolve(parse(source), source, Importer(file, chain=(file,)).load, imported=True)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from ..diagnostics import Span
+from ..diagnostics import Span, shortened
 from ..engine.ancestry import Ancestry
 from ..engine.backends import is_complex, is_inexact, shape_of
 from ..engine.boxes import primal
@@ -21,7 +21,6 @@ from ..ops import OPS
 from .explanations import Step, Summary
 
 IDENTITY = OPS["pos"]
-LONGEST = 60  # characters of a step's text
 
 
 class Link(NamedTuple):
@@ -104,7 +103,7 @@ class Chains:
                 steps.append(self._step(n, None, None, n == fault, skipped))
         if fault is None and breaks is not None and breaks != steps[0].span:  # beside the chain: a condition, a rule
             line = breaks.source.line(breaks.line).strip()
-            steps.append(Step(line if len(line) <= LONGEST else line[: LONGEST - 1] + "…", "", breaks, breaks=True))
+            steps.append(Step(shortened(line), "", breaks, breaks=True))
         return tuple(steps), len(numbers) - 1
 
     def _is_at(self, span: Span, breaks: Span | None) -> bool:
@@ -139,11 +138,7 @@ class Chains:
 
     def text(self, span: Span) -> str:
         """The program's text at a place, on one line; of the value of an assignment all of that."""
-        span = self.statements.get(span, span)
-        text = " ".join(span.text.split())
-        while text.startswith("(") and text.count("(") > text.count(")"):  # a span begins with what its first operand does
-            text = text[1:]
-        return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+        return self.statements.get(span, span).brief
 
     def brief(self, value: Any) -> Any:
         """A number as it is, an array in a few numbers; None for anything else."""

@@ -116,7 +116,7 @@ def test_debug_nan(gradcli: Run, file: Callable[[str], str]) -> None:
     assert result.json["outputs"]["y"]["value"] == "nan"
     (found,) = result.json["diagnostics"]
     assert (found["code"], found["line"], found["reason"]) == ("E324", 3, "nonfinite_value")
-    assert "error[E324]: `log` of -2.0 is nan, which reaches `y`" in result.err
+    assert "error[E324]: `log(b)` is nan (`log` of -2.0), which reaches `y`" in result.err
     assert gradcli("eval", path).code == 0
     assert gradcli("eval", path, "--debug-nan", "--set", "x=1").code == 0
 

@@ -25,29 +25,29 @@ def finding(source: str, **options: Any) -> Diagnostic | None:
 
 # A program, the line at fault, and what the message or the fix says.
 CASES = [
-    ("var x = -1.0\nb = x * 2\ny = log(b) * 3\nz = y + 1", 3, "`log` of -2.0 is nan"),
-    ("var x = 0.0\na = 1 / x\nb = a - a\ny = b * 2", 2, "`1 / 0.0` is inf"),
+    ("var x = -1.0\nb = x * 2\ny = log(b) * 3\nz = y + 1", 3, "`log(b)` is nan (`log` of -2.0)"),
+    ("var x = 0.0\na = 1 / x\nb = a - a\ny = b * 2", 2, "`1 / x` is inf (`1 / 0.0`)"),
     ("var x = 0.0\nvar z = 0.0\ny = x / z", 3, "where(b != 0, a / b, 0)"),
     ("var x = 800.0\ny = exp(x) * 2", 2, "709"),
-    ("var x = 0.0\ny = 3 * sqrt(x)", 2, "the derivative of `sqrt` at 0.0 is inf"),
+    ("var x = 0.0\ny = 3 * sqrt(x)", 2, "the derivative of `sqrt(x)` at 0.0 is inf"),
     ("var x = [1.0, 0.0]\ny = sum(sqrt(x))", 2, "at 0.0 is inf"),
     ("var x = [4.0, -1.0, 1.0]\ny = sum(x**0.5)", 2, "at [1]"),
     ("var x = [[1.0, 2.0], [3.0, -4.0]]\ny = sum(log(x * [[1.0, 1.0], [1.0, 1.0]]))", 2, "at [1, 1]"),
     ("var x = 1.0\nfor i in range(20) { x := x * 1e30 }\ny = x * 2", 2, "is inf"),
     ("var w = 1.0\nfor i in range(400) { w :-= 1.0 * grad((w * 3 - 2)**2, w) }\ny = w * 2", 2, "smaller steps"),
     ("var x = 2.0\nfn f(a) {\n    b = a - 2\n    return 1 / b\n}\ny = f(x)", 4, "1 / 0.0"),
-    ("var x = 1.0\na = log(0.0)\nb = a * 2\ny = x + b", 2, "`log` of 0.0 is -inf"),
+    ("var x = 1.0\na = log(0.0)\nb = a * 2\ny = x + b", 2, "`log(0.0)` is -inf (`log` of 0.0)"),
     ("y = 1.0 / 0.0", 1, "`1.0 / 0.0` is inf"),
     ("var x = 1.0\na = 1.0 / array([0.0, 1.0])\ny = sum(a) * x", 2, "at [0]"),
     ("var x = nan\ny = x * 2", 1, "is nan to begin with"),
     ("var x = 1.0\ny = x * inf", 2, "isn't finite to begin with"),
-    ("var x = 0.0\ng = grad(sqrt(x), x)\ny = g * 2", 2, "the derivative of `sqrt`"),
-    ("var x = [1.0, 2.0]\ny = [x[0], log(x[1] - 2)]", 2, "`log` of 0.0 is -inf"),
-    ("var x = 1.0\nfn f(a) { return sqrt(a) } backward (dy) { return dy / (a - 1) }\ny = f(x)", 3, "the derivative of `f`"),
+    ("var x = 0.0\ng = grad(sqrt(x), x)\ny = g * 2", 2, "the derivative of `sqrt(x)` gives inf"),
+    ("var x = [1.0, 2.0]\ny = [x[0], log(x[1] - 2)]", 2, "`log(x[1] - 2)` is -inf (`log` of 0.0)"),
+    ("var x = 1.0\nfn f(a) { return sqrt(a) } backward (dy) { return dy / (a - 1) }\ny = f(x)", 3, "of `f(x)` at 1.0 is inf"),
     ("var x = 1.5\ny = acos(x) + x", 2, "domain"),
     ("fn f(a) {\n    b = log(a)\n    return b * 2\n} backward (dy) { return dy }\nvar x = -1.0\ny = f(x)", 2, "`log` of -1.0"),
-    ("opaque fn f(a) {\n    return [a, 1 / (a - 2)]\n}\nconst x = 2.0\ny = f(x)[1]", 2, "`1 / 0.0` is inf"),
-    ("var w = 0.0\nfn f(a) = log(w * a)\ny = sum(vmap(f)([1.0, 2.0]))", 2, "`log` of 0.0 is -inf in some rows"),
+    ("opaque fn f(a) {\n    return [a, 1 / (a - 2)]\n}\nconst x = 2.0\ny = f(x)[1]", 2, "`1 / (a - 2)` is inf (`1 / 0.0`)"),
+    ("var w = 0.0\nfn f(a) = log(w * a)\ny = sum(vmap(f)([1.0, 2.0]))", 2, "`log(w * a)` is -inf in some rows (`log` of 0.0)"),
     ("var x = 1.0\ny = sum(reshape([x, x / 0.0, x, x], [2, 2])[0])", 2, "`1.0 / 0.0`"),
     ("var x = [1.0, 0.0]\na = log(x)\nb = a[0] + 1\ny = a[1] * b", 2, "at [1]"),
 ]  # fmt: skip
@@ -60,6 +60,35 @@ def test_finding(source: str, line: int, says: str) -> None:
     assert found.span is not None
     assert (found.span.line, found.reason != "") == (line, True)
     assert says in f"{found.message} {found.help}"
+
+
+# What isn't finite because of `p`, which is 0, in the ways of writing an operation, and how it is quoted.
+QUOTED = [
+    ("y = xlogy(p, p)", "the derivative of `xlogy(p, p)` at 0.0 and 0.0 is -inf,"),
+    ("y = p.sqrt()", "the derivative of `p.sqrt()` at 0.0 is inf,"),
+    ("y = p**0.5", "the derivative of `p**0.5` at 0.0 and 0.5 is inf,"),
+    ("y = -(p / p)", "`p / p` is nan (`0.0 / 0.0`),"),
+    ("y = (p) / (p) + 1", "`(p) / (p)` is nan (`0.0 / 0.0`),"),
+    ("y = 1 / p", "`1 / p` is inf (`1 / 0.0`),"),
+    ("y = 1.0\ny /= p", "`y /= p` is inf (`1.0 / 0.0`),"),
+    ("y = 1 / 0.0 * (p + 1)", "`1 / 0.0` is inf,"),
+    ("y = log(\n    p,\n)", "`log( p, )` is -inf (`log` of 0.0),"),
+    ("fn f(a) = 1 / a\ny = f(p)", "`1 / a` is inf (`1 / 0.0`),"),
+    ("fn f(a) { return a**2 } backward (dy) { return dy / a }\ny = f(p)", "the derivative of `f(p)` at 0.0 is inf,"),
+    ("y = grad(fn(u) = sqrt(u))(p)", "the derivative of `sqrt(u)` gives inf,"),
+    ("y = softmax([inf, p])[0]", "in `softmax([inf, p])`, `stack` of inf and 0.0 is inf at [0]:"),
+    ("import nn\nl = nn.LayerNorm(2, eps = 0.0)\ny = sum(l([p, p]))", "in `l([p, p])`, `0.0 / 0.0` is nan at [0],"),
+    ("import nn\ny = nn.mae([1e308, p], -1e308)", "in `nn.mae([1e308, p], -1e308)`, `1e+308 - (-1e+308)` is inf at [0],"),
+    (f"y = sqrt(p{' + p' * 13})", f"`sqrt(p{' + p' * 13})` at"),
+    (f"y = sqrt(p{' + p' * 14})", f"`sqrt(p{' + p' * 13} …` at"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("source", "says"), QUOTED)
+def test_the_words_of_the_program_are_quoted(source: str, says: str) -> None:
+    found = finding(f"var p = 0.0\n{source}")
+    assert found is not None
+    assert says in found.message
 
 
 @pytest.mark.parametrize(
@@ -97,7 +126,7 @@ def test_second_derivatives_and_jacobians_count() -> None:
     assert "∂²y/∂x²" in found.message
     found = finding("var x = [1.0, 0.0]\ny = sqrt(x) * [1.0, 1.0]", grad=False, jacobian=True)
     assert found is not None
-    assert "the derivative of `sqrt` at 0.0 is inf" in found.message
+    assert "the derivative of `sqrt(x)` at 0.0 is inf" in found.message
 
 
 def test_the_call_that_led_there_is_told() -> None:
