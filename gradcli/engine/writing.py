@@ -34,6 +34,8 @@ def write(run: Run, site: Site, array: Any, origin: Any, index: tuple[Any, ...],
     value = read(value)
     if type(value) is List:
         value = to_array(run, site, value)
+    if run.group is not None:
+        index = _picked_alike(run, array, index, value)
     if type(array) is Dual:
         return _write_dual(run, site, array, origin, index, value, alone)
     if type(array) is tuple:  # a traced one of another level below
@@ -67,6 +69,14 @@ def write(run: Run, site: Site, array: Any, origin: Any, index: tuple[Any, ...],
     return run.trace.record(site.on(active), inputs, saved, index, kept, y)
 
 
+def _picked_alike(run: Run, array: Any, index: tuple[Any, ...], value: Any) -> tuple[Any, ...]:
+    """The index with masks that all rows share; rows may have masks of their own where these choose between an element and
+    one number."""
+    if len(index) == 1 and not shape_of(primal(value)) and shape_of(index[0]) == shape_of(primal(array)):
+        return index
+    return tuple([agreed_value(run, i) if type(i) is Lanes and i.dtype.kind == "b" else i for i in index])
+
+
 def _verify_kind(run: Run, site: Site, array: Any, x: Any) -> None:
     """Raises GradcliError (E301, E312) for what is no number, or of a wider kind than the array's elements."""
     if not (type(x) in (float, int, bool, complex) or hasattr(x, "dtype")):
@@ -88,10 +98,6 @@ def _write_lanes(run: Run, site: Site, array: Any, origin: Any, index: tuple[Any
     x = primal(value)
     _verify_kind(run, site, array, x)
     verify_index(run, array, index, site.span)
-    # Where a mask chooses between an element and one number, rows may have masks of their own; else they pick as many.
-    chooses = len(index) == 1 and not shape_of(x) and shape_of(index[0]) == array.shape
-    if not chooses:
-        index = tuple([agreed_value(run, i) if type(i) is Lanes and i.dtype.kind == "b" else i for i in index])
     held = array.array if type(array) is Lanes else None
     mine = alone and held is not None and held.base is None and sys.getrefcount(held) <= _SOLE_OWNER + 1
     inplace = mine and array.group is run.group and array.dtype == getattr(primal(value), "dtype", array.dtype)

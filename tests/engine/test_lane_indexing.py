@@ -62,7 +62,8 @@ def _flat(value: Any) -> list[Any]:
 @pytest.mark.parametrize(("parameters", "body"), _cases(), ids=lambda text: text)
 def test_rows_have_what_each_has_alone(parameters: str, body: str) -> None:
     f = f"fn f({parameters}) {{ {body} }}\nfn g({parameters}) {{ y = f({parameters}); return sum(y**2) }}\n"
-    shown = ["f", "grad(g)"] if "[x[0], 2" not in body else ["f"]
+    f += f"fn h({parameters}) {{ return jvp(grad(g))({parameters[0]}, {parameters}) }}\n"
+    shown = ["f", "grad(g)", "h"] if "[x[0], 2" not in body else ["f"]
     for name in shown:
         together = _flat(_run(f"{f}output vmap({name})({_arguments(parameters)})"))
         alone = [_flat(_run(f"{f}output {name}({_arguments(parameters, k)})")) for k in range(3)]
