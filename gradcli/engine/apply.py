@@ -234,7 +234,7 @@ def _elementwise_on_lanes(run: Run, site: Site, primals: list[Any]) -> Lanes:
         _fail_broadcast(run, site, primals)
     if site.op.name == "pow":
         part_by_kind(run, primals)
-    weighed = weighed_as_alone(run, primals, site.op.integers == "float" and not shape)
+    weighed = weighed_as_alone(run, primals, site.op.integers == "float")
     y = _elementwise(run, site, [with_rows(p, group) for p in weighed], shown=primals)
     whole, xp = (*shape, group.size), run.backend.xp
     return Lanes(in_order(xp, y if shape_of(y) == whole else xp.broadcast_to(y, whole)), group)

@@ -60,7 +60,8 @@ def _log_or_nan(m: Any, x: Any, y: Any) -> Any:
 OPS = [
     _op("erf", "x", "The error function.", primitive="scipy.special:erf", partials=(
         lambda m, y, x: 2.0 / ROOT_PI * m.bell(x, 1.0),)),
-    _op("erfc", "x", "1 - erf(x), accurate for large x.", kernel=_erfc, partials=(
+    _op("erfc", "x", "1 - erf(x), accurate for large x.",
+        symbolic=lambda s, x: s.erfc(x), kernel=_erfc, partials=(
         lambda m, y, x: -2.0 / ROOT_PI * m.bell(x, 1.0),)),
     _op("erfinv", "x", "The inverse of erf.", primitive="scipy.special:erfinv", domain=((-1.0, 1.0),),
         note="derivative inf at -1 and 1", partials=(lambda m, y, x: 0.5 * ROOT_PI * m.exp(y * y),)),

@@ -104,8 +104,9 @@ def _matched(given: Given, program: str, ours: Pairs, others: Collection[str]) -
                 help = f"of which output? write {_listed(k for k in known if k.endswith(f'/{name}'))}"
             fail(given.place, f"`{program}` has no gradient `{name}`", help)
     for name, value in given.values.items():
-        if (name or outputs[0], "") in ours:
-            found[name or outputs[0], ""] = value
+        output = name or outputs[0]
+        if (output, "") in ours and output not in others:
+            found[output, ""] = value
     return found
 
 

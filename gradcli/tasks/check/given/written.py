@@ -62,10 +62,12 @@ def format_of(numbers: Iterable[Written]) -> Format:
     powers = {"e" in text for text in texts}
     is_even = len(places) == len(powers) == 1 and places != {0}  # `%.5f`, `%.3e`
     keeps_zeros = any("." in mantissa and mantissa.endswith("0") for mantissa in mantissas)
-    if not texts or _is_exact(texts) or (keeps_zeros and not is_even):
+    if not texts or _is_exact(texts):
         return EXACT
-    decimals = places.pop() if is_even and powers == {False} else None
-    return Format(decimals, max(map(_significant, texts)), all(map(_was_single, texts)))
+    digits, single = max(map(_significant, texts)), all(map(_was_single, texts))
+    if keeps_zeros and not is_even:  # `1.0` beside `0.25`: the shortest text that reads back
+        return EXACT._replace(single=single and digits > FEW_DIGITS)
+    return Format(places.pop() if is_even and powers == {False} else None, digits, single)
 
 
 def was_single(values: Any) -> bool:
