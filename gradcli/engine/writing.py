@@ -15,7 +15,7 @@ from .boxes import UNBOXED, Dual, level_of, lowered, primal
 from .by_rows import agreed_value
 from .compiler import Closure, Compiler
 from .indexing import GETITEM, compile_items, dict_item, fail_index, list_item, member, read_index, verify_index
-from .lanes import Lanes
+from .lanes import Group, Lanes
 from .modules import refuse_assignment
 from .run import Run
 from .tape import Blank, Site, blank
@@ -98,8 +98,7 @@ def _write_lanes(run: Run, site: Site, array: Any, origin: Any, index: tuple[Any
     x = primal(value)
     _verify_kind(run, site, array, x)
     verify_index(run, array, index, site.span)
-    held = array.array if type(array) is Lanes else None
-    mine = alone and held is not None and held.base is None and sys.getrefcount(held) <= _SOLE_OWNER + 1
+    mine = alone and type(array) is Lanes and array.array.base is None and _holders(array) <= _SOLE_HOLDER
     inplace = mine and array.group is run.group and array.dtype == getattr(primal(value), "dtype", array.dtype)
     try:
         return apply(run, site, (array if origin is None else (array, *origin), value), {"index": index, "inplace": inplace})
@@ -139,7 +138,13 @@ def _calibrate() -> int:
     return callee(array)
 
 
+def _holders(lanes: Lanes) -> int:
+    """How many references there are of the array of lanes. A view of it, as of a part that a record keeps, is one."""
+    return sys.getrefcount(lanes.array)
+
+
 _SOLE_OWNER = _calibrate()
+_SOLE_HOLDER = _holders(Lanes(object(), Group(0)))
 
 
 def compile_entry_write(c: Compiler, target: program.EntryTarget) -> Callable[[list[Any], Any], None]:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import gradcli
+from gradcli.engine import writing
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -116,6 +117,35 @@ def _refuses(parameters: str, body: str, row: int) -> bool:
     except gradcli.GradcliError:
         return True
     return False
+
+
+VIEWS = [
+    "a", "a[::-1]", "a[1:]", "a[0:2]", "flip(a)", "a + 0.0", "reshape(a, [2, 2])", "transpose(reshape(a, [2, 2]))", "a[none]",
+    "reshape(a, [2, 2])[1]", "swapaxes(a[none], 0, 1)", "[a[::-1]][0]", "moveaxis(a[none], 0, 1)", "a if sum(a) > 7 else 2 * a",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("taken", VIEWS)
+def test_what_was_taken_of_an_array_stays_when_that_is_written_to(taken: str) -> None:
+    f = f"fn f(x, v) {{ a = x * v; b = {taken}; s = prod(b); a[1:] += v; a[0] = s; return s + sum(a * a) + sum(b) }}\n"
+    for shown in ("f", "grad(f)", "jvp(f)", "grad(f, wrt = 1)"):
+        arguments = "x, x, v" if "jvp" in shown else "x, v"
+        call = f"fn h(x, v) {{ return {shown}({arguments}) }}\n"
+        (together,) = _run(f"{f}{call}output vmap(h)(X, V)")
+        np.testing.assert_allclose(together, [_run(f"{f}{call}output h(X[{k}], V[{k}])")[0] for k in range(3)], rtol=1e-14)
+
+
+def test_an_array_that_nobody_else_holds_is_written_to_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    applied, inplace = writing.apply, []
+
+    def apply(run: Any, site: Any, values: Any, options: Any) -> Any:
+        inplace.append(options["inplace"])
+        return applied(run, site, values, options)
+
+    monkeypatch.setattr(writing, "apply", apply)
+    f = "fn f(x, v) { a = x * v; for k in range(4) { a[k] += v }; b = a[1:]; a[0] = v; a[1] = v; return sum(a * b[0]) }"
+    _run(f"{f}\noutput vmap(f)(X, V)")
+    assert inplace == [True, True, True, True, False, True]  # `b` is of the array as it was
 
 
 def test_powers_of_ints_are_ints_or_floats_as_alone() -> None:
