@@ -12,8 +12,10 @@ from typing import Any, NamedTuple
 
 from ..ops.op import OpError
 from .apply import refuse
+from .boxes import primal
 from .connections import verify_connected
 from .keeping import KeepingTrace
+from .lanes import Lanes
 from .plain_sweep import Sweep
 from .recorded_sweep import RecordedSweep
 from .run import Run
@@ -134,6 +136,8 @@ def between(targets: list[Traced], wanted: set[int], window: Window, since: int 
 def _pass(segments: list[Segment], seeds: list[tuple[Traced, Any]], pass_: Sweep) -> dict[int, Any]:
     """Takes the seeds through the segments, newest first; returns the cotangents of what is wanted."""
     marked, wanted = pass_.marked, pass_.wanted
+    if len(seeds) > 1:  # of which some may be those of one target
+        pass_.laned = any(type(primal(cotangent)) is Lanes for _, cotangent in seeds)
     for target, cotangent in seeds:
         if marked is None or target[1] in marked:
             pass_.add(target[1], cotangent)

@@ -244,11 +244,11 @@ class Computer:
             columns = [
                 Column(name, block.kept[name] if done is None else block.kept[name].take(done), None) for name in plan.keep
             ]
-            for field in plan.fields:
-                array, absent = collected.arrays[field.name], collected.absent.get(field.name)
+            for name, array in collected.arrays.items():
+                absent = collected.absent.get(name)
                 if done is not None:
                     array, absent = array[..., done], None if absent is None else absent[done]
-                columns.append(Column(field.name, np.moveaxis(array, -1, 0), absent))
+                columns.append(Column(name, np.moveaxis(array, -1, 0), absent))
         fields, nonfinite = tuple(collected.fields.values()), collected.nonfinite()
         return Outcome(block.start, block.size, columns, refused, runs, tiles, totals, fields, nonfinite)
 

@@ -12,6 +12,7 @@ from ...engine.backends import Backend, dtype_name, shape_of
 from ...engine.lanes import Group, Lanes, spread
 from ...engine.values import show_shape
 from .answers import Named
+from .layout import divided, laid_out, names_of, parts_of
 from .plan import TEXT, Field
 
 
@@ -19,8 +20,10 @@ def fields_of(answers: Iterable[Named]) -> tuple[Field, ...]:
     """The columns of these answers, wide enough for all; a value that is none has the kind of the others, or is a float."""
     found: dict[str, Field] = {}
     unknown: dict[str, Field] = {}
+    answers = list(answers)
+    names = names_of(answers)
     for named in answers:
-        for name, value in named.items():
+        for name, value in laid_out(named, names).items():
             if value is None:
                 unknown.setdefault(name, Field(name, "float64", ()))
                 found.setdefault(name, unknown[name])
@@ -35,9 +38,14 @@ def field_of(name: str, value: Any) -> Field:
     return Field(name, TEXT if type(value) is str else dtype_name(value), shape_of(value))
 
 
+def _dtype(field: Field) -> Any:
+    return object if field.dtype == TEXT else field.dtype
+
+
 class Collected:
     """What `size` rows gave: an array for each field, with the rows last; `done` says which rows succeeded, and `absent`,
-    for the fields where some have none, which these are. Where the fields may `widen`, ints get to be floats beside floats."""
+    for the fields where some have none, which these are. Where the fields may `widen`, ints get to be floats beside floats, and
+    arrays their parts beside lists."""
 
     def __init__(
         self,
@@ -49,7 +57,7 @@ class Collected:
     ) -> None:
         self.fields, self._widens = {field.name: field for field in fields}, widens
         self.size, self.backend = size, backend
-        self.arrays = {f.name: empty((*f.shape, size), object if f.dtype == TEXT else f.dtype) for f in self.fields.values()}
+        self.arrays = {f.name: empty((*f.shape, size), _dtype(f)) for f in self.fields.values()}
         self._takes_over = empty is np.empty  # arrays as they are, if they have all rows
         self.absent: dict[str, Any] = {}
         self.done = np.zeros(size, bool)
@@ -57,18 +65,20 @@ class Collected:
     def put(self, index: Any, good: Any, group: Group | None, named: Named) -> Diagnostic | None:
         """Takes the answers for the rows `index` (a slice, or their numbers), of which they hold where `good` does. What
         doesn't fit is refused, whole: the diagnostic says why."""
-        wider = {}
+        fields = dict(self.fields)
+        for name, value in laid_out(named, fields).items():
+            while self._widens and value is not None and name not in fields and len(parts := divided(fields, name)) > len(fields):
+                fields = parts
+        named = laid_out(named, fields)
         for name, value in named.items():
             if value is not None:
-                field, own = self.fields.get(name), field_of(name, value)
+                field, own = fields.get(name), field_of(name, value)
                 found = None if field is None else field.beside(own)
                 if field is None or found is None or not (self._widens or found == field):
                     return Diagnostic("E607", _misfit(field, own))
-                if found != field:
-                    wider[name] = found
-        for name, field in wider.items():
-            self.arrays[name] = self.arrays[name].astype(field.dtype)
-        self.fields.update(wider)
+                fields[name] = found
+        if fields != self.fields:
+            self._widen(fields)
         if good is not None:
             index = (np.arange(self.size)[index] if type(index) is slice else index)[good]
         has_all = self._takes_over and type(index) is slice and index == slice(0, self.size)
@@ -85,6 +95,17 @@ class Collected:
                 array[..., index] = value[..., None] if shape_of(value) else value
         self.done[index] = True
         return None
+
+    def _widen(self, fields: dict[str, Field]) -> None:
+        """Makes the columns those of these fields."""
+        arrays, absent = {}, {}
+        for whole, array in self.arrays.items():
+            for name, part in parts_of(whole, array, fields):
+                dtype = _dtype(fields[name])
+                arrays[name] = array if part is array and array.dtype == dtype else part.astype(dtype)
+                if whole in self.absent:
+                    absent[name] = self.absent[whole].copy()
+        self.arrays, self.absent, self.fields = arrays, absent, fields
 
     def _array(self, value: Any, group: Group | None) -> Any:
         """The rows of lanes; any other value as it is."""

@@ -25,8 +25,9 @@ from ..evaluate import verify_inputs
 from ..programs import with_inputs
 from .block import Computer, Outcome, read_range
 from .journal import fingerprint
+from .layout import fitted, together
 from .output import Output, unwritable
-from .plan import TEXT, Field, Plan, bound_columns, gives_columns, verify_names
+from .plan import Field, Plan, bound_columns, gives_columns, verify_names
 from .processes import can_fork, in_processes
 from .request import STDOUT, Request, output_format, verify_apart
 from .summary import Summary
@@ -117,7 +118,7 @@ class Job:
             for outcome in outcomes:
                 if outcome.rejects and self.request.fails:
                     raise StoppedError(*output.words(outcome.rejects[0]))
-                if outcome.fields and (wider := _together(self.plan.fields, outcome.fields)) != self.plan.fields:
+                if outcome.fields and (wider := together(self.plan.fields, outcome.fields)) != self.plan.fields:
                     self._learn(wider, self.plan.tile)
                     if self._begins_again:
                         return False
@@ -278,16 +279,11 @@ def _block_rows(source: Source, most: int) -> int:
     return max(min(most, LEAST_ROWS), min(most, BLOCK_NUMBERS // width))
 
 
-def _together(fields: tuple[Field, ...], others: tuple[Field, ...]) -> tuple[Field, ...]:
-    """Columns that hold what both do; the others are those of a plan with the same names."""
-    return tuple([field.beside(other) or field for field, other in zip(fields, others, strict=True)])
-
-
 def _fitted(outcome: Outcome, fields: tuple[Field, ...]) -> Outcome:
     """The outcome in the columns of the job, which others may have made wider."""
-    dtypes = {field.name: field.dtype for field in fields if field.dtype != TEXT}
-    if all(dtypes.get(field.name, field.dtype) == field.dtype for field in outcome.fields):
+    if outcome.fields == fields:
         return outcome
     first = len(outcome.columns) - len(outcome.fields)  # after those that were kept
-    columns = [replace(c, values=c.values.astype(dtypes.get(c.name, c.values.dtype))) for c in outcome.columns[first:]]
+    own = {field.name: field for field in fields}
+    columns = [part for column in outcome.columns[first:] for part in fitted(column, own)]
     return outcome._replace(columns=[*outcome.columns[:first], *columns])

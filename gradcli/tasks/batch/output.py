@@ -17,6 +17,7 @@ from ...rows.writing.columns import Writer
 from .block import Outcome, Reject
 from .collecting import sum_of
 from .journal import Finished, Journal
+from .layout import laid_out
 from .plan import TEXT, Field, Plan
 from .rejects import entry, told
 from .request import STDOUT, Request
@@ -149,8 +150,10 @@ class Output:
         Raises GradcliError (E305)."""
         columns = []
         count = sum(rows for rows, _ in self._totals)
+        names = {field.name for field in fields}
+        totals = [laid_out(sums, names) for _, sums in self._totals]
         for f in (f for f in fields if f.dtype != TEXT):
-            parts = [sums[f.name] for _, sums in self._totals if f.name in sums]
+            parts = [np.asarray(sums[f.name]) for sums in totals if f.name in sums]
             if parts and all(part.dtype.kind == "i" for part in parts):
                 total = sum_of(f.name, np.stack(parts, axis=-1))
             else:

@@ -12,6 +12,7 @@ from gradcli.diagnostics import GradcliError, Source
 from gradcli.lang import program
 from gradcli.rows.blocks import Block
 from gradcli.tasks.batch.block import Computer, Outcome
+from gradcli.tasks.batch.layout import laid_out
 from gradcli.tasks.batch.plan import Plan
 from gradcli.tasks.evaluate import evaluate
 from gradcli.tasks.evaluation import Evaluation, Options
@@ -76,6 +77,7 @@ def assert_same(node: program.Program, columns: Mapping[str, Any], options: Opti
         if isinstance(wanted, str):
             assert failed.get(row) == wanted
             continue
+        wanted = laid_out(wanted, [column.name for column in outcome.columns])
         if row in failed and "first rows" in failed[row]:
             continue  # a shape of its own, which has no place among the columns
         assert row not in failed, failed[row]
