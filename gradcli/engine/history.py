@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import repeat
 from typing import Any, NamedTuple
@@ -32,7 +32,7 @@ from .windows import inputs_of
 MAX_CONDITIONS = 20_000  # that a trace keeps; each holds the history of what it was decided by
 FEW_ROWS = 64  # of `vmap`, whose operations are kept for each row
 COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
-_CUTS = ("detach", "stop_gradient")
+CUTS = ("detach", "stop_gradient")
 MAX_SWEEPS, SWEEPS_A_PLACE = 40, 2
 PATIENCE = 60  # sweeps in a row of which none was to be noted
 ROUNDING = 2.0**-52
@@ -147,7 +147,7 @@ class History:
         self.sources = frozenset(sources)
         trace = run.trace
         assert isinstance(trace, ValueTrace)
-        found = _needed(self.targets)
+        found = needed(self.targets)
         moving, reached = set(self.sources), set(self.sources)
         self.steps: list[Step] = []
         self.complex: Site | None = None  # the first operation that is of complex numbers, or gives some
@@ -161,7 +161,7 @@ class History:
                 continue
             reached.add(number)
             if number not in trace.active:
-                if number in trace.paused or site.op.name in _CUTS:
+                if number in trace.paused or site.op.name in CUTS:
                     self.cut = self.cut or site
                 if site.op.name in COMPARISONS and not moving.isdisjoint(inputs):
                     refs = tuple([(k, n) for k, n in zip(site.operands, inputs, strict=True) if n in moving])
@@ -307,21 +307,21 @@ def _is_complex(value: Any) -> bool:
     return type(value) is complex or getattr(getattr(value, "dtype", None), "kind", "") == "c"
 
 
-def _needed(targets: list[Traced]) -> list[tuple[int, Segment, list[Any]]]:
+def needed(targets: Sequence[Traced]) -> list[tuple[int, Segment, list[Any]]]:
     """The records that the targets have in their history, bodies of functions with rules of their own included, newest
     first."""
-    needed = {target[1] for target in targets}
+    numbers = {target[1] for target in targets}
     found = []
     for segment in reachable([target[2] for target in targets], 0):
         records = segment.records
         for k in range(len(segment) - 1, -1, -1):
             number = segment.first + k
-            if number not in needed:
+            if number not in numbers:
                 continue
             flat = records[k * STRIDE : (k + 1) * STRIDE]
-            needed.update(inputs_of(flat[1], flat[2]))
+            numbers.update(inputs_of(flat[1], flat[2]))
             if type(flat[4]) is OwnCall and flat[4].body is not None:
-                needed.update([part.number for part in flat[4].body if type(part) is Held])
+                numbers.update([part.number for part in flat[4].body if type(part) is Held])
             found.append((number, segment, flat))
     return found
 

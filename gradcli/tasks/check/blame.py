@@ -8,7 +8,7 @@ is analytic, else by finite differences.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ...diagnostics import GradcliError
@@ -22,7 +22,7 @@ from ...engine.reverse import sweep
 from ...engine.run import Run
 from ...engine.tape import STRIDE, Blank, Traced
 from ...engine.values import List, show
-from ...engine.windows import inputs_of
+from ...engine.windows import Window, inputs_of
 from .differences import Samples, extrapolated, one_sided
 from .results import Blame
 from .scatter import Scatter
@@ -30,7 +30,6 @@ from .scatter import Scatter
 TINY_STEP = 1e-30
 TINIEST = 1e-290
 FLAT = ("round", "floor", "ceil", "trunc", "sign", "floordiv")
-MANY_PLACES = 300  # of operations
 # A relative distance between a rule and the operation that is no rounding error: of differences, and of the complex step, which
 # has no other error, so that the same distance has to show at operands beside, too.
 WRONG, WRONG_EXACT = 1e-5, 1e-9
@@ -47,25 +46,6 @@ class Doubt(NamedTuple):
     operand: int
     surrogate: str = ""
     is_cut: bool = False
-
-
-class Tested(NamedTuple):
-    """At how many places operations were tested in the derivatives that a program asks for, and those whose rule is wrong."""
-
-    places: int
-    doubts: list[Doubt]
-
-
-def asked_for(run: Run, sweeps: Sequence[tuple[list[Traced], set[int]]]) -> Tested:
-    """The rules of the operations that these sweeps of the program itself went through, each place once: an output that is a
-    gradient has none unasked, and what it rests on is tested so."""
-    doubts: list[Doubt] = []
-    seen: dict[Any, int] = {}
-    for targets, wanted in sweeps:
-        if len(seen) < MANY_PLACES:
-            doubts += wrong_steps(History(run, targets, wanted), seen)
-    # The body of a function need not say what its rule is of, where it cuts what it does off.
-    return Tested(len(seen), [d for d in doubts if not d.surrogate and not d.is_cut])
 
 
 def wrong_steps(history: History, seen: dict[Any, int] | None = None) -> list[Doubt]:
@@ -176,10 +156,10 @@ def _pulled(run: Run, step: Step, operands: list[Any], options: Any, k: int, cot
     seeds = [(part, g) for part, g in pairs if type(part) is tuple and g is not None]
     found = sweep(alone, seeds, {leaf[1]}, recorded=False)
     c = found.get(leaf[1])
-    return 0.0 if c is None else _inner(c, tangent)
+    return 0.0 if c is None else inner_product(c, tangent)
 
 
-def _inner(a: Any, b: Any) -> float:
+def inner_product(a: Any, b: Any) -> float:
     product = CPU.xp.real(CPU.xp.conj(a) * b)
     return float(product.sum())
 
@@ -189,7 +169,7 @@ def _weighed(y: Any, cotangent: Any) -> Any:
     if type(y) is list:
         return sum(_weighed(part, g) for part, g in zip(y, cotangent, strict=True) if g is not None)
     if type(cotangent) is complex or getattr(cotangent, "dtype", None) == "complex128":
-        return _inner(cotangent, y)
+        return inner_product(cotangent, y)
     product = cotangent * y
     return product.sum() if shape_of(product) else product
 
@@ -258,36 +238,70 @@ def _differ(found: Slopes, beside: Callable[[Callable[[Any], Any]], Slopes], eps
 # ---- functions with a rule of their own ------------------------------------------------------------------------------
 
 
+class Call:
+    """A call of a function with a rule of its own: the rule, and the body along the path that it took, along one tangent."""
+
+    def __init__(self, history: History, step: Step) -> None:
+        self.run, self.step, body = history.run, step, step.body or []
+        held = [part for part in body if type(part) is Held]
+        parts: list[Traced] = [(part.primal, part.number, step.segment.holder(part.number)) for part in held]
+        at = (step.number - step.segment.first) * STRIDE
+        in0, in1 = step.segment.records[at + 1 : at + 3]
+        self.numbers = inputs_of(in0, in1)
+        self.inner = History(self.run, parts, self.numbers)
+        self.scatter = Scatter(step.number)
+        self.cotangents = [like(self.scatter, part.primal if type(part) is Held else part) for part in body]
+        self.is_held = [type(part) is Held for part in body]
+        self.tangents = self.vectors()
+        self.whole: Any = (None, step.number, step.segment)
+        self.eps = max(map(_eps, step.operands), default=2.0**-52)
+
+    def vectors(self) -> dict[int, Any]:
+        """A vector for each input that is a number, by its number on the trace."""
+        found = {n: like(self.scatter, v) for n, v in zip(self.numbers, self.step.operands, strict=False)}
+        return {n: vector for n, vector in found.items() if vector is not None}
+
+    def pulled(self, cotangents: list[Any], recorded: bool = False, window: Window | None = None) -> dict[int, Any]:
+        """What the rule makes of the cotangents of what the body returned, by the number of the input."""
+        seed = cotangents[0] if self.step.options.outputs == 0 else cotangents
+        return sweep(self.run, [(self.whole, seed)], set(self.numbers), recorded=recorded, window=window)
+
+    def weighed(self, shifts: dict[int, Any], cotangents: list[Any], disturb: Callable[[Any], Any] | None = None) -> Any:
+        """What the body gives where its inputs have moved by these shifts, weighed; with `disturb` each result on the way has
+        another rounding error."""
+        weights = [g for g, held in zip(cotangents, self.is_held, strict=True) if held]
+        return _weighed(self.inner.values(shifts, disturb), weights)
+
+    def slope(
+        self, shifts: dict[int, Any], cotangents: list[Any], disturb: Callable[[Any], Any] | None = None
+    ) -> tuple[float, float]:
+        """The derivative of that along the tangent, by the body itself, and its error."""
+
+        def along(h: Any) -> Any:
+            return self.weighed({n: shifts.get(n, 0.0) + h * t for n, t in self.tangents.items()}, cotangents, disturb)
+
+        return _slope(along, 1.0, self.inner.complex is None, self.eps)
+
+
 def _test_call(history: History, step: Step) -> Doubt | None:
-    """The rule of a function against its body, along the path that the body took."""
-    if any(type(v) is Lanes for v in step.operands):
+    """The rule of a function against its body, along the path that the body took. In a pause the main
+    tape, which is asked here, sees no call."""
+    if not history.run.trace.main.covers(step.number) or any(type(v) is Lanes for v in step.operands):
         return None
-    run, body = history.run, step.body or []
-    parts: list[Traced] = [(part.primal, part.number, step.segment.holder(part.number)) for part in body if type(part) is Held]
-    at = (step.number - step.segment.first) * STRIDE
-    in0, in1 = step.segment.records[at + 1 : at + 3]
-    numbers = inputs_of(in0, in1)
-    inner = History(run, parts, numbers)
-    scatter = Scatter(step.number)
-    cotangents = [like(scatter, part.primal if type(part) is Held else part) for part in body]
-    weights = [g for g, part in zip(cotangents, body, strict=True) if type(part) is Held]
-    shifts = {n: like(scatter, v) for n, v in zip(numbers, step.operands, strict=False)}
-    shifts = {n: t for n, t in shifts.items() if t is not None}
+    call = Call(history, step)
+    tangents, inner = call.tangents, call.inner
 
     def along(h: Any) -> Any:
-        return _weighed(inner.values({n: h * t for n, t in shifts.items()}), weights)
+        return call.weighed({n: h * t for n, t in tangents.items()}, call.cotangents)
 
     def both(disturb: Callable[[Any], Any]) -> Slopes:
-        weighed = [None if g is None else disturb(g) for g in cotangents]
-        pulled = sweep(run, [(whole, weighed[0] if step.options.outputs == 0 else weighed)], set(numbers), recorded=False)
-        ours = sum(_inner(pulled[n], t) for n, t in shifts.items() if n in pulled)
-        return Slopes(ours, *_slope(along, 1.0, inner.complex is None, eps))
+        pulled = call.pulled([None if g is None else disturb(g) for g in call.cotangents])
+        ours = sum(inner_product(pulled[n], t) for n, t in tangents.items() if n in pulled)
+        return Slopes(ours, *call.slope({}, call.cotangents))
 
-    whole: Any = (None, step.number, step.segment)
-    eps = max(map(_eps, step.operands), default=2.0**-52)
     found = both(lambda g: g)
     ours, theirs, _ = found
-    if not _differ(found, both, eps) or not _is_smooth(along, 1.0, ours, eps):
+    if not _differ(found, both, call.eps) or not _is_smooth(along, 1.0, ours, call.eps):
         return None
     name = step.site.op.name
     surrogate = ""

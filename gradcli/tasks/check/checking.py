@@ -20,7 +20,8 @@ from ..cores import cores, one_thread
 from ..evaluate import verify_inputs
 from ..evaluation import Options
 from ..programs import expected_lines, parse_program, program_source
-from .blame import asked_for, blame
+from .asked import asked_for
+from .blame import blame
 from .cases import check_case, compared, holds_more, is_slow
 from .claims import broken_claims
 from .connected import check_connections, without_floats
@@ -126,13 +127,15 @@ def _check_asked(point: Point, found: Check) -> None:
     """The rules behind these derivatives, each at its actual operands."""
     with quiet():
         run, sweeps = point.sweeps()
-        places, doubts = asked_for(run, sweeps)
+        outputs = [part for case in point.cases for part in case.history.targets]
+        places, doubts, broken = asked_for(run, sweeps, outputs)
         fault = next(filter(None, (nonlinear_call(History(run, targets, wanted)) for targets, wanted in sweeps)), None)
     if not places:
         return
     blamed = [blame(RULES, doubt) for doubt in doubts[:1]]
     if fault is not None:
         blamed.append(blame_rule(RULES, *fault))
+    blamed += [blame_rule(RULES, *call) for call in broken[:1]]
     finding = Finding(RULES, "", "rules", DISAGREE if blamed else AGREE, theirs=float(places))
     finding.span = blamed[0].span if blamed else None
     found.findings.append(finding)

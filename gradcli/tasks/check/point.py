@@ -129,6 +129,7 @@ class Point:
         trace.patience = PATIENCE
         with suppress(GradcliError, EnoughError):
             execute(compile_program(options.settings, self.program.node, keeps_all=True), run)
+        trace.patience = math.inf
         return run, trace.sweeps.copy()
 
     def take_rows_apart(self) -> None:

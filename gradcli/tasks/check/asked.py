@@ -1,0 +1,136 @@
+"""The derivatives that a program asks for itself: the rules behind them, each at its actual operands, to the order asked.
+
+Where a derivative is differentiated once more, so is the rule of each function that has one of its own. A rule that gives the
+right numbers needn't have the right derivative: what it computes may be cut off from its operands, or have a wrong rule
+itself. So its derivative, by a sweep over what it computed, is compared with differences of the derivative of the body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from ...diagnostics import GradcliError
+from ...engine.boxes import primal
+from ...engine.derivatives import seeing_itself
+from ...engine.history import CUTS, History, Step, ValueTrace, needed, rounding
+from ...engine.lanes import Lanes
+from ...engine.own_rules import POS
+from ...engine.reverse import sweep
+from ...engine.run import Run
+from ...engine.tape import Site, Traced
+from ...engine.values import show
+from ...engine.windows import inputs_of
+from .blame import WRONG, Call, Doubt, inner_product, like, wrong_steps
+from .differences import Estimate, Samples, extrapolated, one_sided
+from .point import seed_of
+
+MANY_PLACES = 300  # of operations
+FIRST = 0.05  # step, of vectors whose numbers are of the size of 1
+DISTURBED = 3  # evaluations with other rounding errors
+SMOOTH = 1e-2  # a relative distance between the slopes to both sides that is none
+
+
+class Tested(NamedTuple):
+    """At how many places operations were tested in the derivatives that a program asks for, those whose rule is wrong, and the
+    calls whose rule has a wrong derivative, with what is wrong about it."""
+
+    places: int
+    doubts: list[Doubt]
+    broken: list[tuple[Step, str]]
+
+
+def asked_for(run: Run, sweeps: Sequence[tuple[list[Traced], set[int]]], outputs: Sequence[Traced]) -> Tested:
+    """The rules of the operations that these sweeps of the program itself went through, each place once: an output that is a
+    gradient has none unasked, and what it rests on is tested so. The gradients of `outputs` go on from there."""
+    doubts: list[Doubt] = []
+    seen: dict[Any, int] = {}
+    histories: list[History] = []
+    for targets, wanted in sweeps:
+        if len(seen) < MANY_PLACES:
+            histories.append(History(run, targets, wanted))
+            doubts += wrong_steps(histories[-1], seen)
+    told = {doubt.step.site for doubt in doubts}
+    again = [step for step in _derived_again(run, histories, outputs) if step.site not in told]
+    broken = [(step, fault) for step in again if (fault := _fault(histories[0], step))]
+    # The body of a function need not say what its rule is of, where it cuts what it does off.
+    return Tested(len(seen), [d for d in doubts if not d.surrogate and not d.is_cut], broken)
+
+
+def _derived_again(run: Run, histories: Sequence[History], outputs: Sequence[Traced]) -> list[Step]:
+    """The calls of functions with a rule of their own that one sweep passes, and whose derivative another one differentiates, or
+    the gradient of an output; each place once."""
+    calls = {step.site: step for history in histories for step in reversed(history.own_rules) if step.body is not None}
+    results = {site.derived(POS).on((0,)): site for site in calls}
+    found: dict[Any, None] = {}
+    for targets in [*(history.targets for history in histories), outputs] if calls else []:
+        for site in _sites(run, targets):
+            if site in results:
+                found[results[site]] = None
+    return [calls[site] for site in found]
+
+
+def _sites(run: Run, targets: Sequence[Traced]) -> Iterator[Site]:
+    """Where the targets come from, as far back as a program differentiates: not beyond its own `detach` and `pause`."""
+    trace = run.trace
+    assert isinstance(trace, ValueTrace)
+    reached = {target[1] for target in targets}
+    for number, _, (site, in0, in1, *_) in needed(targets):
+        if number in reached and site.op.name not in CUTS and not (number in trace.paused and number not in trace.active):
+            reached.update(inputs_of(in0, in1))
+            yield site
+
+
+def _fault(history: History, step: Step) -> str:
+    """What is wrong about the derivative of the rule behind a call; "" where nothing is, as far as can be told."""
+    if not history.run.trace.main.covers(step.number) or any(type(v) is Lanes for v in step.operands):
+        return ""
+    try:
+        call = Call(history, step)
+        if call.inner.cut is not None:
+            return ""  # the body isn't what the rule is of
+        moved = call.vectors()
+        turned = [None if g is None else like(call.scatter, g) for g in call.cotangents]
+        ours, theirs = _swept(call, moved, turned), _differences(call, moved, turned)
+    except GradcliError:
+        return ""  # what can't be evaluated again can't be told
+    if theirs is None or not abs(ours - theirs.value) > WRONG * max(abs(ours), abs(theirs.value)) + 100 * theirs.error:
+        return ""
+    given = f"along a random direction it is {show(ours)}, and by differences {show(theirs.value)}"
+    return f"the rule of `{step.site.op.name}` is right, but its derivative, which this needs, is wrong: {given}"
+
+
+def _swept(call: Call, moved: dict[int, Any], turned: list[Any]) -> float:
+    """The derivative of <what the rule gives, the tangent> where the inputs and the cotangents move, by the rules."""
+    run = call.run
+    with seeing_itself(run) as window:
+        leaves = [None if g is None else run.trace.leaf(g) for g in call.cotangents]
+        first = call.pulled(leaves, recorded=True, window=window)
+        seeds = [(g, seed_of(g, call.tangents[n])) for n, g in first.items() if n in call.tangents and type(g) is tuple]
+        vectors = {leaf[1]: t for leaf, t in zip(leaves, turned, strict=True) if leaf is not None} | moved
+        second = sweep(run, seeds, set(vectors), recorded=False, window=window)
+    return sum(inner_product(primal(second[n]), vector) for n, vector in vectors.items() if n in second)
+
+
+def _differences(call: Call, moved: dict[int, Any], turned: list[Any]) -> Estimate | None:
+    """The same by differences of the derivative of the body; None where there is none, as at a kink."""
+
+    def beside(h: float) -> tuple[dict[int, Any], list[Any]]:
+        pairs = zip(call.cotangents, turned, strict=True)
+        return {n: h * v for n, v in moved.items()}, [None if g is None else g + h * t for g, t in pairs]
+
+    def slope(h: float) -> float:
+        try:
+            return call.slope(*beside(h))[0]
+        except GradcliError:
+            return float("nan")
+
+    value, error = call.slope(*beside(0.0))
+    samples = Samples(slope, value, FIRST, call.eps)
+    if error:  # of differences, whose own differences say little
+        return None
+    samples.floor = max(abs(call.slope({}, call.cotangents, rounding(seed, call.eps))[0] - value) for seed in range(DISTURBED))
+    left, right = one_sided(samples)
+    if not abs(left.value - right.value) <= SMOOTH * max(abs(left.value), abs(right.value)) + left.error + right.error:
+        return None
+    return extrapolated(samples)
