@@ -261,28 +261,54 @@ def _listed(run: Run, group: Group, pieces: Pieces, site: Site) -> Any:
         return List([_listed(run, group, list(zip(groups, column, strict=True)), site) for column in columns])
     if all(type(v) is dict and v.keys() == first.keys() for v in values):
         return {key: _listed(run, group, [(g, v[key]) for g, v in zip(groups, values, strict=True)], site) for key in first}
-    there = [(part, v) for part, v in zip(groups, values, strict=True) if v is not None]
-    numbers = [primal(v) for _, v in there]
-    if not all(map(is_number, numbers)) or len({shape_of(v) for v in numbers}) > 1:
+    return _by_row(run, group, pieces, site)
+
+
+def _by_row(run: Run, group: Group, pieces: Pieces, site: Site) -> List:
+    """The same as a list that has for each row what it gives alone, and none for rows that are in no piece."""
+    there = [(part, value) for part, v in pieces if (value := read(v)) is not None]
+    if not there:
+        return List([None] * (group.each or group.size))
+    values = [v for _, v in there]
+    first, numbers = values[0], [primal(v) for v in values]
+    if all(map(is_number, numbers)) and len({shape_of(v) for v in numbers}) == 1:
+        return _row_values(run, group, there, site)
+    if all(type(v) is List and len(v) == len(first) for v in values):
+        keys: Any = range(len(first))
+    elif all(type(v) is dict and v.keys() == first.keys() for v in values):
+        keys = first
+    else:
         _refuse(run, pieces, site)
-    return _row_values(run, group, there, site) if there else List([None] * (group.each or group.size))
+    parts = {key: _by_row(run, group, [(part, v[key]) for part, v in there], site) for key in keys}
+
+    def row(k: int) -> Any:
+        return {key: part[k] for key, part in parts.items()} if type(first) is dict else List([p[k] for p in parts.values()])
+
+    has, _ = _rows_in(run, group, there)
+    return List([row(k) if own else None for k, own in enumerate(has)])
+
+
+def _rows_in(run: Run, group: Group, there: Pieces) -> tuple[list[bool], Any]:
+    """Which rows of a group are in these pieces, as the rows that run have opened them, and by number. Parts those that run where
+    it differs."""
+    xp, outside = run.backend.xp, run.group
+    rows = xp.sort(xp.concatenate([part.way_to(group) for part, _ in there]))
+    has = xp.isin(xp.arange(group.size), rows).reshape(1 if outside is None else outside.size, -1)
+    if outside is not None and not bool((has == has[:1]).all()):
+        raise ApartError(outside, xp.unique(has, axis=0, return_inverse=True)[1].reshape(-1))
+    return has[0].tolist(), rows
 
 
 def _row_values(run: Run, group: Group, there: Pieces, site: Site) -> List:
     """The numbers or arrays of some rows of a group, and none for the others, as a list."""
-    xp, outside = run.backend.xp, run.group
-    ways = [part.way_to(group) for part, _ in there]
-    rows = xp.sort(xp.concatenate(ways))
-    has = xp.isin(xp.arange(group.size), rows).reshape(1 if outside is None else outside.size, -1)
-    if outside is not None and not bool((has == has[:1]).all()):
-        raise ApartError(outside, xp.unique(has, axis=0, return_inverse=True)[1].reshape(-1))
+    xp, (has, rows) = run.backend.xp, _rows_in(run, group, there)
     some, parts = Group(len(rows), group, rows), [part for part, _ in there]
-    options = {"indices": [xp.searchsorted(rows, way) for way in ways], "groups": parts, "group": some}
+    options = {"indices": [xp.searchsorted(rows, part.way_to(group)) for part in parts], "groups": parts, "group": some}
     merged = apply(run, Site(MERGE, site.span), tuple([v for _, v in there]), options)
     placed = apply(run, Site(PLACE, site.span), (merged,), {"index": rows, "group": group, "of": some})
     stacked = apply(run, Site(FOLD, site.span), (placed,), {"axis": 0, "group": group})
     getitem = Site(GETITEM, site.span)
-    return List([apply(run, getitem, (stacked,), {"index": (k,)}) if own else None for k, own in enumerate(has[0].tolist())])
+    return List([apply(run, getitem, (stacked,), {"index": (k,)}) if own else None for k, own in enumerate(has)])
 
 
 def _refuse(run: Run, pieces: Pieces, site: Site) -> NoReturn:
