@@ -29,10 +29,8 @@ def render(checks: Sequence[Check], style: Style) -> str:
 
 def _suite(root: Element, check: Check) -> None:
     suite = SubElement(root, "testsuite", name=_valid(check.file))
-    for diagnostic in check.diagnostics:
-        case = _case(suite, check, f"{diagnostic.code} {diagnostic.message}")
-        if diagnostic.severity == "error":
-            _add(case, "error", diagnostic.message, draw(diagnostic))
+    for error in [d for d in check.diagnostics if d.severity == "error"]:
+        _add(_case(suite, check, f"{error.code} {error.message}"), "error", error.message, draw(error))
     for expectation in check.expectations:
         case = _case(suite, check, f"expect in line {expectation.line}")
         if expectation.diagnostic:

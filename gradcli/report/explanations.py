@@ -32,7 +32,7 @@ def text(answers: Sequence[Answer], style: Style) -> str:
         blocks = ["".join(line + "\n" for line in _lines(e, answer.file, style)) for e in answer.explanations]
         if len(answers) > 1:
             blocks.insert(0, f"{printable(answer.file)}:\n")
-        if not blocks and not answer.diagnostics:
+        if not blocks and not any(d.severity == "error" for d in answer.diagnostics):
             blocks = ["nothing to explain: no output has a gradient unasked; name what to differentiate with --of and --wrt\n"]
         parts.append("\n".join(blocks))
     return "\n".join(part for part in parts if part)

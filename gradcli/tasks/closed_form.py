@@ -11,6 +11,8 @@ from ..lang import program
 from .evaluation import Evaluation, Options
 from .simplifying import Simplifier
 
+_SAID = ("W202", "W205", "W206", "W207")  # by the evaluation itself
+
 
 def add_closed_forms(evaluation: Evaluation, node: program.Program, inputs: Mapping[str, Any], options: Options) -> None:
     """Fills in the closed forms, simplified for at most `options.closed_form` seconds. An output that has none is left out,
@@ -26,7 +28,7 @@ def add_closed_forms(evaluation: Evaluation, node: program.Program, inputs: Mapp
         found.idle.clear()  # what has a number has a form, if only 0
         symbolic.simplify(found, simplifier, options.closed_form)
         answer = symbolic.written(found, "text")
-    evaluation.diagnostics += [_warning(d) for d in answer.diagnostics if d.code != "W202"]  # which the evaluation has
+    evaluation.diagnostics += [_warning(d) for d in answer.diagnostics if d.code not in _SAID]
     for of, value in answer.values.items():
         rows = {by[0]: form for by, form in answer.derivatives.get(of, {}).items()}
         missing = {by: None for by, g in evaluation.gradients.get(of, {}).items() if g is None}

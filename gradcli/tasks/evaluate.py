@@ -45,7 +45,7 @@ from ..lang import program
 from ..recursion import in_one_piece
 from .evaluation import Evaluation, Options
 from .forward import ForwardRuns, chosen_mode
-from .omissions import finiteness, has_floats, has_ints, notes, without_gradients
+from .omissions import finiteness, has_floats, has_ints, nonfinite, notes, without_gradients
 from .second_runs import explain, with_reason
 
 
@@ -93,8 +93,7 @@ def evaluate(node: program.Program, inputs: Mapping[str, Any], options: Options,
     _collect(evaluation, run)
     answer.fill(evaluation)
     evaluation.diagnostics += compiled.discarded
-    if options.differentiates and not options.of and (ints := [n for n, v in answer.outputs.items() if has_ints(v)]):
-        answer.ints = [name for name in ints if name in outputs_of_variables(node)]
+    answer.find_ints()
     if run.unconnected or answer.missing or answer.ints:
         evaluation.diagnostics += explain(node, inputs, options, answer, bool(run.unconnected))
     if options.differentiates:
@@ -109,7 +108,7 @@ def evaluate(node: program.Program, inputs: Mapping[str, Any], options: Options,
         evaluation.diagnostics += find_nonfinite(node, inputs, options, answer, evaluation)
     else:
         with ieee():
-            evaluation.diagnostics += finiteness(evaluation)
+            evaluation.diagnostics += finiteness(nonfinite(evaluation))
     if options.trace:
         evaluation.trace = dump(run.trace)
     release(run, frame)
@@ -253,6 +252,12 @@ class Answer:
         """Which outputs get no gradient unasked, and how to ask."""
         asked = not self.options.differentiates or self.options.of
         return notes(self.requested, self.outputs) if self.sources and not asked else []
+
+    def find_ints(self) -> None:
+        """Fills in which outputs would have a gradient unasked, if they weren't ints."""
+        asked = not self.options.differentiates or self.options.of
+        ints = [] if asked else [name for name, value in self.outputs.items() if has_ints(value)]
+        self.ints = [name for name in ints if name in outputs_of_variables(self.node)] if ints else []
 
     def _sources(self) -> dict[str, Any]:
         """The variables, or what was asked for by name; the name of an instance stands for all its variables."""

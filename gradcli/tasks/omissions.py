@@ -106,10 +106,9 @@ def listed(names: list[str]) -> str:
     return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
 
 
-def finiteness(evaluation: Evaluation) -> list[Diagnostic]:
-    """A warning where anything in the answer isn't finite."""
-    found = nonfinite(evaluation)
+def finiteness(found: list[str]) -> list[Diagnostic]:
+    """A warning where anything in an answer isn't finite; `found`: what, in words."""
     if not found:
         return []
-    message = f"not finite: {listed(found)}"
-    return [Diagnostic("W205", message, help="`--debug-nan` shows the first operation that made a nan or an infinity")]
+    help = "`gradcli eval --debug-nan` shows the first operation that made a nan or an infinity"
+    return [Diagnostic("W205", f"not finite: {listed(found)}", help=help)]

@@ -28,8 +28,9 @@ from ..lang import program
 from .evaluate import Answer, verify_inputs
 from .evaluation import Options
 from .forms import Symbolic
-from .omissions import without_floats
+from .omissions import finiteness, without_floats
 from .probes import probes
+from .second_runs import explain
 
 MAX_WORK = 20_000  # nodes to differentiate, for each symbol
 MAX_DERIVATIVES = 1_000  # elements of all derivatives of one output
@@ -113,9 +114,13 @@ class _Reading:
                 self.differentiate(found, of, forms, [x for x, source in asked.sources.items() if differentiable(source)])
         for of, form in found.values.items():
             found.values[of] = calculus.each(_settled, form)
+        found.diagnostics += self.compiled.discarded
         if self.order:
+            asked.find_ints()
+            found.diagnostics += explain(self.node, self.inputs, self.options, asked, False) if asked.ints else []
             found.diagnostics += [warning for _, warning in without_floats(asked.sources)]
             found.notes = asked.notes()
+        found.diagnostics += finiteness(_nonfinite(found))
         return found
 
     def walk(self, script: Sequence[bool]) -> Path:
@@ -187,6 +192,16 @@ def _sources(variables: Mapping[str, Any], asked: Mapping[str, Any], names: set[
     """What the forms are in terms of: the trainable variables, and what else was asked for or had to be probed."""
     found = {name: v for name, v in variables.items() if v.kind == "var" or name in names}
     return {**found, **{name: v for name, v in asked.items() if not any(v is other for other in found.values())}}
+
+
+def _nonfinite(found: ClosedForms) -> list[str]:
+    """The values and derivatives that are infinite or undefined whatever the variables are, in words."""
+    names = [f"`{of}`" for of, form in found.values.items() if not calculus.is_finite(form)]
+    for of, rows in found.derivatives.items():
+        bad = [by for by, form in rows.items() if not calculus.is_finite(form)]
+        names += [f"∂{of}/∂{by[0]}" for by in bad if len(by) == 1]
+        names += [f"higher derivatives of `{of}`"] if any(len(by) > 1 for by in bad) else []
+    return names
 
 
 def _settled(form: Any) -> Any:

@@ -20,6 +20,7 @@ from ..engine.backends import ieee, shape_of
 from ..engine.blame import blame_gradient, blame_value
 from ..engine.boxes import primal
 from ..engine.derivatives import differentiable, ones_like, verify_target
+from ..engine.discarded import discarded
 from ..engine.elements import dependents
 from ..engine.evaluator import compile_program, deep_stack, execute, release
 from ..engine.modules import named_variables
@@ -48,7 +49,7 @@ def explain(node: program.Program, inputs: Mapping[str, Any], options: Options, 
     A run-time error is a diagnostic of the answer. Raises GradcliError for inputs and names that the program doesn't have.
     """
     verify_inputs(node, inputs, options.ignore_extra)
-    answer = Answer(node.source.name)
+    answer = Answer(node.source.name, diagnostics=discarded(node))
     run = keeping_run(inputs, options)
     frame: list[Any] = []
     try:

@@ -73,6 +73,13 @@ def flat_forms(form: Any) -> list[Any]:
     return [item for item in flat(form) if isinstance(item, sympy.Basic)]
 
 
+def is_finite(form: Any) -> bool:
+    """Whether no element of a form is infinite or undefined whatever its symbols are, nor has a term or factor that is."""
+    parts = flat_forms(form)
+    terms = [term for part in parts for term in (part, *(part.args if part.is_Add or part.is_Mul else ()))]
+    return not any(term in (sympy.oo, -sympy.oo, sympy.zoo, sympy.nan) for term in terms)
+
+
 def _by(whole: Any, symbol: Any) -> Any:
     """By one element. One that is complex, a + I*b, has the gradient ∂/∂a + I*∂/∂b."""
     if isinstance(symbol, sympy.Symbol):

@@ -146,6 +146,7 @@ class Computer:
         for rows, inputs in self._parts(block, {}):
             known = len(answers)
             for index, tile in _tiles(rows, inputs, PROBED):
+                first.tile = tile
                 row_runs = self._row_runs(tile, first.ask)
                 numbers = np.arange(block.size)[index]
                 with standing_for((job or 0) / PROBED) as read:

@@ -229,7 +229,8 @@ class Job:
             fields, tile = computer.probe(block, self.sizes, self.source.rows)
             self._learn(fields, tile)
             if computer.first is not None:
-                self.told, self.notes = list(computer.first.warnings.values()), list(computer.first.notes)
+                self.told = [*computer.compiled.discarded, *computer.first.warnings.values()]
+                self.notes = list(computer.first.notes)
             if fields or not computer.gives_columns:
                 break
         return chain(seen, ranges)

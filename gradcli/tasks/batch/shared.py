@@ -14,21 +14,23 @@ from ...lang import program
 from ..evaluate import Answer, verify_used
 from ..evaluation import Options
 from ..omissions import without_floats
+from ..second_runs import explain
 from .answers import Named, named
 
 
 class FirstRuns:
     """Asks the first runs of a job for their answers, and keeps an eye on what they make of the `shared` values.
 
-    warnings  about variables without a gradient, by name
-    notes     about outputs without one
+    warnings  about variables without a gradient, by name, and about outputs that are ints, by message
+    notes     about other outputs without one
     """
 
     def __init__(self, node: program.Program, options: Options, shared: Mapping[str, Any]) -> None:
-        self.node, self.options = node, options
+        self.node, self.options, self.shared = node, options, shared
         self._places = set(_places(node, shared))
         self._used = options.ignore_extra
         self._unused: GradcliError | None = None
+        self.tile: Mapping[str, Any] = {}  # what the rows set that are run, which are its last axis
         self.warnings: dict[str, Diagnostic] = {}
         self.notes: dict[str, None] = {}
 
@@ -44,8 +46,16 @@ class FirstRuns:
         answer = Answer(self.node, run, frame, variables, self.options)
         if self.options.grad:
             self.warnings.update(without_floats(answer.sources))
+            self.warnings.update(self._ints(answer))
             self.notes.update(dict.fromkeys(answer.notes()))
         return named(answer)
+
+    def _ints(self, answer: Answer) -> Iterator[tuple[str, Diagnostic]]:
+        """A warning for each output that is an int, though computed from variables, as the first row alone gives it."""
+        answer.find_ints()
+        row = {name: value[..., 0].item() if value.ndim == 1 else value[..., 0] for name, value in self.tile.items()}
+        for warning in explain(self.node, {**self.shared, **row}, self.options, answer, False) if answer.ints else []:
+            yield warning.message, warning
 
     def verify(self, found: Iterable[Answered | Failed]) -> None:
         """Raises GradcliError where no run had a use for a shared value (E003), or where each of these rows fails for one

@@ -10,6 +10,7 @@ from typing import Any
 
 from ...collector import collect_rarely, collect_young, collector_paused, keep_for_good
 from ...diagnostics import Diagnostic, GradcliError
+from ...engine.discarded import discarded
 from ...engine.evaluator import execute, release
 from ...engine.history import History
 from ...engine.run import Expectation, Run
@@ -84,6 +85,7 @@ def check(node: program.Program, inputs: Mapping[str, Any], options: CheckOption
     found = Check(node.source.name, lenient=options.lenient, strict=options.strict)
     verify_inputs(node, inputs, options.run.ignore_extra)
     compiled = Program(node, options.run)
+    found.diagnostics += discarded(node)
     try:
         point = Point(compiled, inputs)
         found.expectations = list(point.run.expectations)
