@@ -120,8 +120,8 @@ class Journal:
             file.close()  # what was locked is the file that another job has just removed
 
     def _begin_anew(self) -> None:
+        self._file.truncate(0)  # first: it mustn't speak of what is no longer there
         self._clear(_JOURNAL)
-        self._file.truncate(0)
         self._rejects = PartialFile(str(self.folder / _REJECTS), None)
 
     def _go_on(self) -> bool:
@@ -235,8 +235,10 @@ class Journal:
         os.replace(copy, beside)
 
     def _remove(self) -> None:
-        """Takes the folder away, the journal last: as long as it is there, it says that all is done."""
+        """Takes the folder away, with the journal last: files without one are of no job. It is emptied first, as it mustn't speak
+        of what is no longer there."""
         self._rejects.close()
+        self._file.truncate(0)
         self._clear(_JOURNAL)
         (self.folder / _JOURNAL).unlink()
         self._leave()

@@ -7,13 +7,14 @@ import json
 import multiprocessing
 import os
 import resource
-import shutil
 import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+
+from tests.tasks.batch.steps import Death, watch
 
 ROOT = str(Path(__file__).parents[3])
 if ROOT not in sys.path:  # where a process finds this module; behind all else, so that it finds the package that is tested
@@ -32,7 +33,7 @@ PATIENCE = 240  # seconds until a process counts as hanging, while others may us
 class Process:
     """`gradcli ARGUMENTS` in a folder, with what it prints in files there.
 
-    dies     at the so-manieth change to the file system while the output is delivered, it kills itself
+    dies     at which change to the file system it kills itself; these are counted, and named in the file `steps`
     largest  bytes that a file may have at most, as on a full disk
     given    what it has on standard input
     to       where standard output goes; or `closed`: nobody reads it
@@ -89,7 +90,7 @@ def run(folder: Path, arguments: Sequence[str], **how: Any) -> Process:
 def _run(
     folder: str,
     arguments: list[str],
-    dies: int | None = None,
+    dies: Death | None = None,
     largest: int | None = None,
     given: bytes = b"",
     to: str = "stdout",
@@ -108,7 +109,7 @@ def _run(
     sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w", 1)  # noqa: SIM115 - as long as the process
     signal.signal(signal.SIGINT, signal.default_int_handler)  # which the fork server ignores
     if dies is not None:
-        _die_at(dies)
+        watch(dies)
     if largest is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
     from gradcli.cli import run
@@ -117,27 +118,6 @@ def _run(
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)  # as the end of an interpreter does, whatever daemon threads do
-
-
-def _die_at(count: int) -> None:
-    """Kills this process before the change to the file system that has this number, from the first os.replace on."""
-    left: list[int] = []
-
-    def dying(change: Callable[..., Any]) -> Callable[..., Any]:
-        def changed(*arguments: Any, **options: Any) -> Any:
-            if change is replace and not left:
-                left.append(count)
-            if left:
-                left[0] -= 1
-                if left[0] < 0:
-                    os.kill(os.getpid(), signal.SIGKILL)
-            return change(*arguments, **options)
-
-        return changed
-
-    replace = os.replace
-    for owner, name in ((os, "replace"), (os, "unlink"), (os, "rmdir"), (shutil, "copyfile")):
-        setattr(owner, name, dying(getattr(owner, name)))
 
 
 def journal(out: Path) -> list[dict[str, Any]]:

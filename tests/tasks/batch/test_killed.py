@@ -12,7 +12,10 @@ from typing import Any
 
 import pytest
 
+from gradcli.rows.writing import WRITERS
 from tests.tasks.batch.jobs import Process, journal, run
+from tests.tasks.batch.kills import DATA, WAYS, Case, Plan, Trial, drawn
+from tests.tasks.batch.steps import Death
 
 PROGRAM = """\
 var x
@@ -96,27 +99,31 @@ def test_killed_again_and_again(data: Path, tmp_path: Path, ending: str) -> None
         assert [path.name for path in tmp_path.glob("*.partial")] == []
 
 
-@pytest.mark.parametrize("ending", ["csv", "npz"])
-def test_killed_while_the_output_is_delivered(data: Path, tmp_path: Path, ending: str) -> None:
-    """At each step from the first renaming on: the output is whole or not there, and no block is computed again."""
-    out = f"out.{ending}"
-    blocks, block_rows = 2, BLOCKS * BLOCK_ROWS // 2
-    run(tmp_path, arguments(data, out, block_rows=block_rows))
-    whole = result(tmp_path, out)
-    for step in range(20):
-        for name in (out, f"{out}.rejects.jsonl"):
-            (tmp_path / name).unlink(missing_ok=True)
-        code = run(tmp_path, arguments(data, out, block_rows=block_rows), dies=step).wait()
-        if code == 6:
-            break
-        assert code == -9
-        was_whole = (tmp_path / out).exists()
-        assert not was_whole or result(tmp_path, out) == whole
-        assert len(journal(tmp_path / out)) == blocks or was_whole
-        assert run(tmp_path, arguments(data, out, "--resume", block_rows=block_rows)).wait() == 6
-        assert result(tmp_path, out) == whole
-        assert reported(tmp_path)["resumed_blocks"] == blocks
-    assert step >= 5
+@pytest.mark.parametrize(("number", "format"), list(enumerate(WRITERS)))
+def test_killed_at_any_change_to_the_file_system(tmp_path: Path, number: int, format: str) -> None:
+    """A few of the campaign, with each format, each sort of data and each way to compute."""
+    trial = Trial(Case(format, DATA[number % len(DATA)], WAYS[number % 5]), tmp_path)
+    chance = random.Random(number)
+    assert [trial.kill(drawn(trial, chance)) for _ in range(2)] != [[]] * 2
+
+
+@pytest.mark.parametrize("format", ["csv", "npz"])
+def test_killed_while_the_output_is_delivered(tmp_path: Path, format: str) -> None:
+    """At each step behind the last block, no block is computed again."""
+    trial = Trial(Case(format, "rejects", "--threads 1"), tmp_path)
+    first = trial.steps.index("fsync")
+    assert len(trial.steps) - first > 10
+    for step in range(first, len(trial.steps)):
+        assert len(trial.kill(Plan("old", ((Death(step, "after"), True),)))) == 1
+        assert reported(tmp_path)["resumed_blocks"] == reported(tmp_path)["blocks"]
+
+
+def test_killed_while_it_begins_anew(tmp_path: Path) -> None:
+    """What another run has finished is thrown away, wholly or not at all."""
+    trial = Trial(Case("csv", "rejects", "--threads 1"), tmp_path)
+    halfway = (Death(trial.steps.index("fsync")), False)
+    for step in range(7):
+        assert len(trial.kill(Plan("old", (halfway, (Death(step, "after"), False))))) == 2
 
 
 def test_the_command_itself(data: Path, tmp_path: Path) -> None:
