@@ -44,3 +44,14 @@ def test_and_in_vmap(body: str) -> None:
         together = value(f"{asked}output y = vmap(row)({given})")
         single = [value(f"{asked}output y = row({x}, {u})") for x, u in zip(X, X[1:] + X[:1], strict=True)]
         np.testing.assert_allclose(np.array(together).T if type(together) is list else together, np.array(single), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "of", ["x, x", "x, u, x", "u, u", "s, s", "s, x, [u, s]", "v, v", "v, x, v[0]", "v, vector, v", "x, x * u, x"]
+)
+def test_outputs_that_hold_a_value_twice(of: str) -> None:
+    text = "var x = 1.0\nvar u = 1.0\nconst vector = [1.0, 2.0]\ns = x\nif u > 0 { s = x * u }\nv = array([s, x])"
+    points: list[dict[str, Any]] = [{"x": x, "u": u} for x, u in zip(X, X[1:] + X[:1], strict=True)]
+    node = parsed(f"{text}\noutput y = [{of}]")
+    for point, expected, found in zip(points, alone(node, points), by_rows(node, points), strict=True):
+        assert difference(expected, found) == "", point
