@@ -59,9 +59,10 @@ CODES = {
         "$ gradcli check -e 'var x = 2.0; y = x**2' --against-command false",
     ),
     "E614": Code(
-        "the command that is to give gradients takes too long",
-        "The program of `check --against-command` didn't end within the time that it has at a point; it was ended.",
-        "--command-timeout SECONDS gives it more.",
+        "the command that is to give gradients takes too long, or prints too much",
+        "The program of `check --against-command` didn't end within the time that it has at a point, or printed more than\n"
+        "64 MiB; it was ended.",
+        "--command-timeout SECONDS gives it more. It is to print the value and the gradient as JSON, and nothing else.",
         "$ gradcli check -e 'var x = 2.0; y = x**2' --against-command 'sleep 9' --command-timeout 0.1",
     ),
 }

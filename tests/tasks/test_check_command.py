@@ -6,6 +6,7 @@ import importlib.util
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -217,6 +218,32 @@ def test_a_command_that_takes_too_long_is_ended_with_all_that_it_started(
     assert "took longer than 3 s" in capsys.readouterr().err
     inner = int((folder / "pids").read_text())
     assert not psutil.pid_exists(inner) or psutil.Process(inner).status() == psutil.STATUS_ZOMBIE
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_output_without_end_takes_no_memory_without_end(folder: Path, capsys: pytest.CaptureFixture[str], stream: str) -> None:
+    child = "import subprocess, sys\n"
+    child += "inner = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
+    child += f"open('pids', 'w').write(str(inner.pid))\nfor _ in range({10**9 if stream == 'stdout' else 3000}):\n"
+    child += f"    sys.{stream}.write('0' * 2**16)\ninner.kill()\nsys.exit('at the end')"
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    code = checked(python(folder, child), "--command-timeout", "600")
+    taken = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    err = capsys.readouterr().err
+    if stream == "stdout":
+        assert (code, "error[E614]" in err, "printed more than 64 MiB" in err) == (4, True, True)
+    else:
+        assert (code, "at the end" in err) == (2, True)
+    assert taken < 150_000  # KiB
+    inner = int((folder / "pids").read_text())
+    assert not psutil.pid_exists(inner) or psutil.Process(inner).status() == psutil.STATUS_ZOMBIE
+
+
+def test_a_command_needs_to_read_nothing_and_may_close_its_output(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "model.tg").write_text("var x = zeros(100000)\ny = sum(x)")
+    answer = "print('{\"x\": [' + ', '.join(['1.0'] * 100000) + ']}')"
+    assert checked(python(folder, answer)) == 0
+    assert checked(python(folder, f"import os, sys\n{answer}\nsys.stdout.flush(); os.close(1); os.close(2)")) == 0
 
 
 def test_an_interrupted_check_leaves_no_command_behind(folder: Path) -> None:

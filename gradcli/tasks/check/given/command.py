@@ -9,8 +9,10 @@ from __future__ import annotations
 import json
 import math
 import os
+import selectors
 import signal
 import subprocess
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, NoReturn
@@ -29,11 +31,15 @@ FAILED, LATE = "E613", "E614"
 CODES = (FAILED, LATE)
 LAST_LINES = 5  # of what a program that failed said
 LONGEST = 200  # characters of its output that a message shows
+MOST = 64 * 2**20  # bytes of its output that are read, some three million numbers
+LAST_BYTES = 2**16  # that are kept of what it says on standard error
+CHUNK = 2**16
 
 
 def ask(options: CheckOptions, point: Point) -> list[Finding]:
     """What the program answers at a point, compared with the gradients there. Raises GradcliError: E613 where it can't be run,
-    fails or prints anything but gradients, E614 where it takes longer than it may."""
+    fails or prints anything but gradients, E614 where it takes longer, or prints
+    more, than it may."""
     name = options.command[0]
     answer = _run(options.command, json.dumps(_inputs(point)), options.patience)
     try:
@@ -85,10 +91,13 @@ def _run(words: Sequence[str], given: str, patience: float) -> str:
         _fail(FAILED, f"cannot run `{name}`: {reason}", help="the command is a program with its arguments, without a shell")
     ended = False
     try:
-        output, said = process.communicate(given.encode(), timeout=patience)
+        output, said = _exchange(process, given.encode(), patience)
         ended = True
     except subprocess.TimeoutExpired:
         _fail(LATE, f"`{name}` took longer than {patience:g} s", help="--command-timeout SECONDS gives it more")
+    except _TooMuchError:
+        help = "it is to print the value and the gradient as JSON, and nothing else"
+        _fail(LATE, f"`{name}` printed more than {MOST // 2**20} MiB", help=help)
     finally:
         if not ended:
             _end(process)
@@ -96,6 +105,55 @@ def _run(words: Sequence[str], given: str, patience: float) -> str:
         last = [printable(line) for line in said.decode(errors="replace").splitlines()[-LAST_LINES:]]
         _fail(FAILED, f"`{name}` {_ending(process.returncode)}", " ␊ ".join(last) or "it said nothing on standard error")
     return output.decode(errors="replace")
+
+
+class _TooMuchError(Exception):
+    """A program has printed more than MOST."""
+
+
+def _exchange(process: subprocess.Popen[bytes], given: bytes, patience: float) -> tuple[bytes, bytes]:
+    """Writes to a program what it is given, and reads what it prints until it ends: on standard output, and of standard error
+    the last. Raises TimeoutExpired, and _TooMuchError as soon as it has printed more than MOST."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    deadline, unwritten = time.monotonic() + patience, memoryview(given)
+    output, said = bytearray(), bytearray()
+    streams = {stream.fileno(): stream for stream in (process.stdin, process.stdout, process.stderr)}
+    with selectors.DefaultSelector() as open_ones:
+        os.set_blocking(process.stdin.fileno(), False)
+        open_ones.register(process.stdin, selectors.EVENT_WRITE)
+        open_ones.register(process.stdout, selectors.EVENT_READ, output)
+        open_ones.register(process.stderr, selectors.EVENT_READ, said)
+        while open_ones.get_map():
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise subprocess.TimeoutExpired(process.args, patience)
+            for key, _ in open_ones.select(left):
+                if key.data is None:
+                    unwritten = unwritten[_written(key.fd, unwritten) :]
+                    is_done = not unwritten
+                else:
+                    chunk = os.read(key.fd, CHUNK)
+                    key.data.extend(chunk)
+                    is_done = not chunk
+                if is_done:
+                    stream = streams[key.fd]
+                    open_ones.unregister(stream)
+                    stream.close()
+            if len(output) > MOST:
+                raise _TooMuchError
+            del said[:-LAST_BYTES]
+    process.wait(max(deadline - time.monotonic(), 0.0))
+    return bytes(output), bytes(said)
+
+
+def _written(descriptor: int, data: memoryview) -> int:
+    """Writes what fits, and returns how much that was; all, where the program doesn't read any more."""
+    try:
+        return os.write(descriptor, data[:CHUNK])
+    except BrokenPipeError:
+        return len(data)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
