@@ -115,13 +115,18 @@ def _operand(run: Run, site: Site, value: Any) -> Any:
 
 def to_array(run: Run, site: Site, value: List) -> Any:
     """A list of numbers (nested lists: of rows) as an array, by stacking; gradients flow into its elements."""
+
+    def fail(message: str, help: str) -> NoReturn:
+        run.fail("E302", message, site.span, help=help)
+
     items = value.items
     if _has_boxes(items, 0):
         stack = Site(STACK, site.span, (), site.of)
-        y = apply(run, stack, tuple([to_array(run, site, i) if type(i) is List else i for i in items]), {"axis": 0})
+        parts = tuple([to_array(run, site, i) if type(i) is List else _number(i, fail) for i in items])
+        y = apply(run, stack, parts, {"axis": 0})
         widened = run.settings.dtype == "float32" and dtype_name(primal(y)) == "float64"
         return apply(run, stack.derived(FLOAT32), (y,)) if widened else y
-    return plain_array(run, value, lambda message, help: run.fail("E302", message, site.span, help=help))
+    return plain_array(run, value, fail)
 
 
 def plain_array(run: Run, value: List, fail: Callable[[str, str], Any]) -> Any:
@@ -145,12 +150,16 @@ def _nested(value: List, fail: Callable[[str, str], Any]) -> list[Any]:
     nested: list[Any] = []
     for item in value:
         item = primal(read(item))
-        if type(item) is List:
-            item = _nested(item, fail)
-        elif not (type(item) in _SCALARS or type(item) is complex or hasattr(item, "dtype")):
-            fail(f"a list with {describe(item)} in it is no array", "arrays hold numbers only")
-        nested.append(item)
+        nested.append(_nested(item, fail) if type(item) is List else _number(item, fail))
     return nested
+
+
+def _number(item: Any, fail: Callable[[str, str], Any]) -> Any:
+    """An item of a list that is to be an array, which it can be if it is a number or an array."""
+    value = primal(read(item))
+    if not (type(value) in _SCALARS or type(value) is complex or hasattr(value, "dtype")):
+        fail(f"a list with {describe(value)} in it is no array", "arrays hold numbers only")
+    return item
 
 
 def _has_boxes(items: list[Any], depth: int) -> bool:

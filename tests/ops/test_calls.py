@@ -148,3 +148,17 @@ def test_what_is_easily_mistaken_goes_by_keyword(call: str, keyword: str) -> Non
             evaluate(source)
         diagnostic = failed.value.diagnostics[0]
         assert (diagnostic.code, f"`{keyword}` goes by keyword: `{keyword} = …`" in diagnostic.help) == (code, True)
+
+
+LISTS = [
+    "sum([1.0, ITEM])", "sum([x, ITEM])", "array([x, ITEM])", "sum([[x, 2.0], [1.0, ITEM]])", "sum([[x, 2.0], [x, ITEM]])",
+    "vmap(fn(z) = sum([z, ITEM]))([1.0, 2.0])", "grad(fn(z) = sum([z, ITEM]))(x)", "jvp(fn(z) = sum([z, ITEM]))(x, 1.0)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("item", ["none", '"a"', "f"])
+@pytest.mark.parametrize("expression", LISTS)
+def test_a_list_of_other_than_numbers_is_no_array_whatever_else_it_holds(expression: str, item: str) -> None:
+    found = failure(f"var x = 1.0\nfn f(z) = z\noutput y = {expression.replace('ITEM', item)}")
+    assert (found.code, found.help) == ("E302", "arrays hold numbers only")
+    assert "in it is no array" in found.message
