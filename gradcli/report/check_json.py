@@ -38,6 +38,7 @@ def as_object(check: Check) -> dict[str, Any]:
                         "method": f.method, "point": f.point, "verdict": f.verdict, "reason": f.reason,
                         "where": f.where.strip(), "reverse": _number(f.ours), "value": _number(f.theirs),
                         "error": plain(f.error), "tolerance": plain(f.tolerance), "ulps": plain(f.ulps),
+                        **({"digits": f.written} if f.method == "against" else {}),
                     }
                     for f in r.findings
                 ],

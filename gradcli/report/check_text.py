@@ -105,6 +105,8 @@ def _cell(finding: Finding) -> str:
         )
     if not math.isfinite(finding.theirs):
         return mark
+    if finding.verdict == "agree" and finding.written is not None:  # to which it is compared
+        return f"{mark} {finding.written} digit{'' if finding.written == 1 else 's'}"
     size = max(abs(finding.ours), abs(finding.theirs))
     if finding.ours == 0 != finding.theirs:
         return f"{mark} {abs(finding.theirs):.0e} apart"

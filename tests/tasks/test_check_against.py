@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gradcli.diagnostics import GradcliError, Source
-from gradcli.report import render
+from gradcli.report import render, render_checks
 from gradcli.report.checks import found as words
 from gradcli.report.checks import problem_of
 from gradcli.tasks.check.checking import check
@@ -211,6 +211,35 @@ def is_close(values: list[float], texts: list[str]) -> bool:
     point = Point(Program(program, Options(mode="reverse")), {})
     (found,) = compare(point, given, CheckOptions())
     return found.verdict == "agree"
+
+
+@pytest.mark.parametrize(
+    ("text", "digits"),
+    [
+        ('{"x": [0.1, 0.3]}', 1),
+        ('{"x": [0.12, 0.34]}', 2),
+        ('{"x": [0.1234, 0.345]}', 4),  # `%g` drops zeros
+        ('{"x": [0.123, 0.345]}', 3),
+        ('{"x": [1.23e-01, 3.45e-01]}', 3),
+        ('{"x": [0.12345, 0.34500]}', 5),
+        ('{"x": [0.12345000000000000, 0.345]}', None),
+    ],
+)
+def test_how_many_digits_are_compared_is_told(tmp_path: Path, text: str, digits: int | None) -> None:
+    program = parse_program(Source("model.tg", "var x = [0.12345, 0.345]\noutput f = 0.5 * sum(x * x)"))
+    found = check(program, {}, CheckOptions(methods=("complex",), against=str(written(tmp_path / "g.json", text))))
+    if digits == 1:
+        assert [f.verdict for f in found.findings] == ["agree", "agree"]
+    (gradient,) = json.loads(render_checks("json", [found]))["gradients"]
+    (given,) = [m for m in gradient["methods"] if m["method"] == "against"]
+    assert given["digits"] == digits
+    shown = f"✓ {digits} digit{'' if digits == 1 else 's'}" if digits else "✓ 0 ulps"
+    assert shown in render_checks("text", [found])
+
+
+def test_the_fewest_digits_of_numbers_with_as_many_places(tmp_path: Path) -> None:
+    program = parse_program(Source("model.tg", "var x = [0.01234, 123.4]\noutput f = 0.5 * sum(x * x)"))
+    assert findings(written(tmp_path / "g.json", '{"x": [0.012, 123.400]}'), program)["f/x"].written == 2
 
 
 def test_single_precision_is_compared_as_such(tmp_path: Path) -> None:

@@ -90,6 +90,7 @@ class Finding:
     ulps      the distance in units of the last place of the larger one
     point     0 for the declared values, else the number of a random point
     at_kink   whether the method can't agree because the derivative jumps there
+    written   of "against": with how few digits one of the numbers is written that were compared; None where that is no limit
     """
 
     output: str
@@ -107,6 +108,7 @@ class Finding:
     point: int = 0
     at_kink: bool = False
     span: Span | None = None  # where the output is computed
+    written: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -155,6 +155,7 @@ def _compare(found: Finding, ours: Any, theirs: Any, given: Given, options: Chec
     found.ulps = distance(found.ours, found.theirs)
     found.tolerance = float(allowed[worst])
     found.where = _place(worst)
+    found.written = _fewest_digits(table)
     if float(excess[worst]) > 1:
         found.verdict = DISAGREE
         wrong = int((excess > 1).sum())
@@ -234,6 +235,15 @@ def _allowed(mine: Any, table: Table, format: Format, options: CheckOptions) -> 
     computed = xp.maximum(precision.rtol * xp.maximum(both, precision.small * largest), 2 * precision.units * table.half_units)
     allowed = computed + table.half_units + (options.atol or 0.0)
     return xp.where(xp.isfinite(allowed), allowed, 0.0)
+
+
+def _fewest_digits(table: Table) -> int | None:
+    """The significant digits of the number that is written with the fewest; None where none is rounded."""
+    rounded = (table.half_units > 0) & (table.numbers != 0) & CPU.xp.isfinite(table.numbers)
+    if not rounded.any():
+        return None
+    units = abs(table.numbers[rounded]) / (2 * table.half_units[rounded])  # the number, in units of its last place
+    return max(1, math.floor(math.log10(float(units.min())) + 1e-9) + 1)
 
 
 def _is_close(a: Any, b: Any, allowed: Any) -> bool:
