@@ -295,7 +295,7 @@ class _Answer:
             g = apply(run, site.derived(REAL), (g,))
         if (dtype := dtype_name(like)) in CASTS and dtype_name(primal(g)) != dtype:
             g = apply(run, site.derived(CASTS[dtype]), (g,))
-        return apply(run, site.derived(POS), (g,)) if primal(g) is not g else g  # so that it counts as a derivative
+        return apply(run, site.derived(POS), (g,)) if primal(g) is not g else g  # `check` knows by it what the rule gave
 
     def _fail(self, message: str, help: str = "") -> NoReturn:
         returns = [node for node in self.rule.body if isinstance(node, program.Return)]

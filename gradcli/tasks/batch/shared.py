@@ -31,6 +31,7 @@ class FirstRuns:
         self._used = options.ignore_extra
         self._unused: GradcliError | None = None
         self.tile: Mapping[str, Any] = {}  # what the rows set that are run, which are its last axis
+        self._ints_seen: set[str] = set()  # outputs
         self.warnings: dict[str, Diagnostic] = {}
         self.notes: dict[str, None] = {}
 
@@ -53,6 +54,8 @@ class FirstRuns:
     def _ints(self, answer: Answer) -> Iterator[tuple[str, Diagnostic]]:
         """A warning for each output that is an int, though computed from variables, as the first row alone gives it."""
         answer.find_ints()
+        answer.ints = [name for name in answer.ints if name not in self._ints_seen]
+        self._ints_seen.update(answer.ints)
         row = {name: value[..., 0].item() if value.ndim == 1 else value[..., 0] for name, value in self.tile.items()}
         for warning in explain(self.node, {**self.shared, **row}, self.options, answer, False) if answer.ints else []:
             yield warning.message, warning
