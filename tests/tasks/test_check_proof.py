@@ -491,3 +491,14 @@ def test_where_steps_are_too_large_is_no_kink(at: float) -> None:
     right, wrong = (run(text.format(rule=rule, at=at)) for rule in ("3", "3 * (1 + 1e-8)"))
     assert (verdicts(right), right.kinks) == ({"x": "verified"}, [])
     assert verdicts(wrong) == {"x": "wrong"}
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "var x = 1.085643453064737; output q = sin(acosh(1.0 + 1e-10 * (2.0 + sin(x))) * 1e4)",
+        "var x = 0.5230723105808477; output q = tanh(exp(20.0 * tanh((1.5 + sin(x)))))",  # 1 - tanh² cancels in 50 digits
+    ],
+)
+def test_sympy_is_asked_for_as_many_digits_as_it_takes(program: str) -> None:
+    assert not [f for f in run(program, methods=("complex", "sympy")).findings if f.verdict == "disagree"]

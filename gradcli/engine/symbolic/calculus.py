@@ -12,9 +12,6 @@ from .algebra import Detached, array_of, as_number, attached
 from .exact import binary
 
 GUARD = 20  # digits more, where numbers are rounded
-MANY_NODES = 3_000  # of a form, written out
-DEEP = 5  # functions of functions
-_SUMS = (sympy.polygamma, sympy.zeta, sympy.harmonic)
 _UNKNOWN = (sympy.Subs, sympy.Derivative)  # derivatives that SymPy only has a name for: `evalf` never ends on some
 _STEPS = (sympy.floor, sympy.ceiling, sympy.sign, sympy.Heaviside, Detached)  # flat wherever they have a derivative
 
@@ -108,17 +105,19 @@ def evaluate(form: Any, point: Mapping[Any, Any], digits: int = 50) -> Any:
         return sympy.nan
     used = {symbol: binary(point[symbol]) for symbol in form.free_symbols}
     order = _bottom_up(form)
-    if _is_involved(order):
-        return _evaluated(order, used, digits)
-    # Of sums SymPy would add up as many terms as a fraction has in its denominator; and a power of an integer with a fraction
-    # in its exponent it takes apart into powers of primes that fill the memory.
-    if form.has(*_SUMS) or any(power.exp.free_symbols for power in form.atoms(sympy.Pow)):
-        used = {symbol: sympy.Float(x, digits + GUARD) if _is_long(x) else x for symbol, x in used.items()}
-    try:
-        found = form.xreplace(used)
-        return found.evalf(digits) if isinstance(found, sympy.Expr) else found
-    except (ValueError, TypeError, ZeroDivisionError, OverflowError, ArithmeticError):
-        return sympy.nan
+    found = _evaluated(order, used, digits)
+    for sharper in (_evaluated(order, used, k * digits) for k in (2, 4, 8)):
+        if _agree(found, sharper, digits // 2):
+            break
+        found = sharper
+    return found.evalf(digits) if isinstance(found, sympy.Expr) else found
+
+
+def _agree(rough: Any, sharp: Any, digits: int) -> bool:
+    """Whether a number has so many digits that more precision leaves as they are. A zero has none: all may have cancelled."""
+    if not isinstance(sharp, sympy.Expr) or not sharp.is_finite:
+        return bool(rough == sharp)
+    return bool(sharp != 0 and abs(rough - sharp) <= sympy.Float(10) ** -digits * abs(sharp))
 
 
 def _bottom_up(form: Any) -> list[Any]:
@@ -137,30 +136,18 @@ def _bottom_up(form: Any) -> list[Any]:
     return list(order)
 
 
-def _is_involved(order: list[Any]) -> bool:
-    """Whether the last form is one that `evalf` takes long for: it works out a part wherever it occurs, and what is inside of
-    functions twice."""
-    sizes: dict[Any, int] = {}
-    for part in order:
-        sizes[part] = 1 + sum(sizes[inner] for inner in part.args)
-    return sizes[order[-1]] > MANY_NODES or _depth(order) > DEEP
-
-
-def _depth(order: list[Any]) -> int:
-    depths: dict[Any, int] = {}
-    for part in order:
-        is_function = getattr(part, "is_Function", False) or getattr(part, "is_Pow", False)
-        depths[part] = max((depths[inner] for inner in part.args), default=0) + is_function
-    return depths[order[-1]]
-
-
 def depth(form: Any) -> int:
     """How deep functions and powers nest in a form."""
-    return _depth(_bottom_up(form))
+    depths: dict[Any, int] = {}
+    for part in _bottom_up(form):
+        is_function = getattr(part, "is_Function", False) or getattr(part, "is_Pow", False)
+        depths[part] = max((depths[inner] for inner in part.args), default=0) + is_function
+    return depths[form]
 
 
 def _evaluated(order: list[Any], used: Mapping[Any, Any], digits: int) -> Any:
-    """The last form's value, each part worked out once."""
+    """The last form's value, each part worked out once, with so many digits and some more. SymPy's own `evalf` of a whole form
+    works out a part wherever it occurs, and finds 1 for cos(10**4 * acosh(1 + 1e-10)); it is used for single functions."""
     known: dict[Any, Any] = {}
     try:
         for part in order:
@@ -169,8 +156,7 @@ def _evaluated(order: list[Any], used: Mapping[Any, Any], digits: int) -> Any:
                 value = part.func(*(known[inner] for inner in part.args))
             exact = value.is_Rational if isinstance(value, sympy.Expr) else True  # exponents, conditions
             known[part] = value if exact else value.evalf(digits + GUARD)
-        found = known[order[-1]]
-        return found.evalf(digits) if isinstance(found, sympy.Expr) else found
+        return known[order[-1]]
     except (ValueError, TypeError, ZeroDivisionError, OverflowError, ArithmeticError):
         return sympy.nan
 
@@ -178,7 +164,3 @@ def _evaluated(order: list[Any], used: Mapping[Any, Any], digits: int) -> Any:
 def is_known(form: Any) -> bool:
     """Whether SymPy knows all the functions in a form, so that it can be evaluated."""
     return not form.has(*_UNKNOWN)
-
-
-def _is_long(x: Any) -> bool:
-    return bool(x.is_Rational) and (x.q > 100 or abs(x) > 100)

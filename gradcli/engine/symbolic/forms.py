@@ -253,7 +253,10 @@ class Forms:
             if symbolic and op.name == "pow" and not _affordable(op, operands):
                 raise RecursionError
             arrays = any(isinstance(operand, np.ndarray) for operand in operands)
-            form = np.frompyfunc(read, len(operands), 1)(*operands) if arrays else read(*operands)
+            try:
+                form = np.frompyfunc(read, len(operands), 1)(*operands) if arrays else read(*operands)
+            except ValueError:  # SymPy can't tell a number from a complex one, as in `Max(I*cosh(x), 0)`
+                raise NoFormError("of operands like these") from None
         else:
             given = {key: value for key, value in options.items() if key not in ("inplace", "generator")}
             if op.category == "making":
