@@ -91,6 +91,8 @@ def by_sort(run: Run, group: Group | None, call: Callable[[], Any]) -> Iterator[
     parts: list[Group] = []
     try:
         found = call()
+        if run.changes[-1]:
+            part_by(run, group)  # others didn't change it
         keep_changes(run, divisions)
     except ApartError as error:
         parts = parts_of(run, group, error)

@@ -6,6 +6,8 @@ import re
 
 import pytest
 
+from tests.tasks.batch.one_by_one import OPTIONS, assert_same, parsed
+
 from .ways import verify_every_way
 
 INFINITE = "fn h(a) { return a * a } backward (dy) { return dy * log(a) }\n"
@@ -98,3 +100,11 @@ def test_rules(way: str) -> None:
             if not (of == "along" and "opaque" in name):  # forward mode goes through bodies
                 asked[f"{of}_{name.replace(' ', '_')}"] = transform.replace("ROW", f"row{k}")
     verify_every_way(functions, asked={name.replace("'", ""): text for name, text in asked.items()}, kinds=["var"])
+
+
+@pytest.mark.parametrize("change", ["s + 1.0", "s + a", "2.0"])
+@pytest.mark.parametrize("asked", ["grad(y, u)", "grad(y * y, u)"])
+def test_a_rule_that_changes_a_state_changes_that_of_its_rows(change: str, asked: str) -> None:
+    rule = f"fn h(a) {{ return a * a }} backward (dy) {{ s := {change}; return dy * 2.0 * a }}\n"
+    text = f"var u\nvar s = 0.0\n{rule}y = u\nif u > 15.0 {{ y = h(u) }}\noutput g = {asked}\noutput z = s + u"
+    assert_same(parsed(text), {"u": [10.0, 20.0, 40.0, -5.0]}, OPTIONS.with_changes(of=["g"]))
