@@ -92,16 +92,16 @@ PARTS = _Parts()
 _OWN_FRAMES = frozenset((program.Function, program.Program))
 
 
-def own_nodes(nodes: Any) -> Iterator[Any]:
-    """Every node below, of the frame that they belong to: functions and imported programs have frames, and so names, of
-    their own."""
+def own_nodes(nodes: Any, closed: frozenset[type] = _OWN_FRAMES) -> Iterator[Any]:
+    """Every node below, but for those of `closed` kinds and what is in them: functions and imported programs, which have
+    frames, and so names, of their own."""
     pending = list(nodes)
     while pending:
         item = pending.pop()
         kind = type(item)
         if kind is tuple:
             pending.extend(item)
-        elif kind not in _OWN_FRAMES and (parts := PARTS[kind]) is not None:
+        elif kind not in closed and (parts := PARTS[kind]) is not None:
             yield item
             pending.extend(parts(item))
 

@@ -3,20 +3,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from ..diagnostics import Diagnostic
 from ..lang import program
-from .compiler import PARTS
+from .compiler import own_nodes
 
 _COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
 _EFFECTS = frozenset(("backward", "attach_grad"))  # builtins that do something
+_APART = frozenset((program.Program, program.ExpectError))  # imports, told of on their own, and what is expected to fail
 
 
 def discarded(node: program.Program) -> list[Diagnostic]:
     """A warning for each value that is thrown away (W206), and for each function without one (W207), in the order of the text."""
-    nodes = list(_everything(node.body))
+    nodes = list(own_nodes(node.body, _APART))
     ignored = {id(item.value) for item in nodes if isinstance(item, program.Evaluate)}
     called = [item for item in nodes if isinstance(item, program.Call) and id(item) not in ignored]
     used = {item.callee.slot.name for item in called if isinstance(item.callee, program.Read)}
@@ -51,7 +52,7 @@ def _does_something(value: program.Expression, has_modules: bool) -> bool:
     """Whether an expression may do more than compute: it calls what isn't a builtin. A string may be a comment."""
     if isinstance(value, program.Constant) and type(value.value) is str:
         return True
-    for item in _everything((value,)):
+    for item in own_nodes((value,), _APART):
         if isinstance(item, program.Call):
             return True
         if isinstance(item, program.MethodCall) and (item.op is None or item.function is not None or has_modules):
@@ -83,7 +84,7 @@ def _ends_without(function: program.Function) -> bool:
 
 
 def _returns(body: Iterable[Any]) -> bool:
-    return any(isinstance(item, program.Return) for item in _own(body))
+    return any(isinstance(item, program.Return) for item in own_nodes(body))
 
 
 def _surely_returns(body: tuple[program.Statement, ...]) -> bool:
@@ -99,29 +100,3 @@ def _is_an_end(item: program.Statement) -> bool:
     if isinstance(item, program.Tape | program.Pause | program.Record):
         return _surely_returns(item.body)
     return isinstance(item, program.Return)
-
-
-def _own(nodes: Iterable[Any]) -> Iterator[Any]:
-    """Every node below, but for those of other functions."""
-    pending = list(nodes)
-    while pending:
-        item = pending.pop()
-        kind = type(item)
-        if kind is tuple:
-            pending.extend(item)
-        elif kind is not program.Function and (parts := PARTS[kind]) is not None:
-            yield item
-            pending.extend(parts(item))
-
-
-def _everything(nodes: Iterable[Any]) -> Iterator[Any]:
-    """Every node of a program, but for those of what it imports and of blocks that are expected to fail."""
-    pending = list(nodes)
-    while pending:
-        item = pending.pop()
-        kind = type(item)
-        if kind is tuple:
-            pending.extend(item)
-        elif kind is not program.Program and kind is not program.ExpectError and (parts := PARTS[kind]) is not None:
-            yield item
-            pending.extend(parts(item))
