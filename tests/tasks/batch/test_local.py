@@ -31,7 +31,15 @@ def folder(tmp_path: Path) -> Path:
 
 
 def workers_of(process: Any) -> list[psutil.Process]:
-    return [child for child in psutil.Process(process.pid).children() if "gradcli.tasks.batch.local" in " ".join(child.cmdline())]
+    return [child for child in psutil.Process(process.pid).children() if "gradcli.tasks.batch.local" in command_of(child)]
+
+
+def command_of(process: psutil.Process) -> str:
+    """How a process was started; "" where it has ended in the meantime."""
+    try:
+        return " ".join(process.cmdline())
+    except psutil.NoSuchProcess:  # a zombie among them
+        return ""
 
 
 def started(folder: Path, arguments: list[str], begin: str = "") -> subprocess.Popen[str]:
