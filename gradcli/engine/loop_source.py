@@ -130,11 +130,9 @@ class LoopWriter:
             if node.arguments:
                 met = _meeting(node.kind, [made[id(a)] for a in node.arguments], [kinds[id(a)] for a in node.arguments])
                 new = Formula(node.kind, node.value, met)
-                if not guards:
-                    pass
-                elif node.kind in STRICT:
+                if guards and node.kind in STRICT:
                     new = Formula("finite", None, (new,))
-                elif kinds[id(node)] in ("int", "any") and node.kind not in ("where", "mod"):
+                elif guards and kinds[id(node)] in ("int", "any") and node.kind not in ("where", "mod"):
                     new = Formula("whole", None, (new,))
             made[id(node)] = new
         return made[id(formula)]
