@@ -136,7 +136,8 @@ class OwnCall:
                 answer = _call(run, rule, [dy, *arguments], site)
             if not sweep.recorded:
                 answer = map_structure(lambda value: primal(read(value)), answer)
-            return _Answer(run, self.function, rule.code.node, site, operands).gradients(self.parameters, answer, dy)
+            found = _Answer(run, self.function, rule.code.node, site, operands).gradients(self.parameters, answer, dy)
+            return {k: _marked(run, site, g) for k, g in found.items()} if sweep.recorded else found
 
         for rows, found in by_sort(run, group, ask):
             for k in asked:
@@ -295,13 +296,21 @@ class _Answer:
             g = apply(run, site.derived(REAL), (g,))
         if (dtype := dtype_name(like)) in CASTS and dtype_name(primal(g)) != dtype:
             g = apply(run, site.derived(CASTS[dtype]), (g,))
-        return apply(run, site.derived(POS), (g,)) if primal(g) is not g else g  # `check` knows by it what the rule gave
+        return g
 
     def _fail(self, message: str, help: str = "") -> NoReturn:
         returns = [node for node in self.rule.body if isinstance(node, program.Return)]
         span = returns[0].span if len(returns) == 1 else self.rule.span
         calls = (CallSite(self.rule.name, self.site.span),)
         raise GradcliError(Diagnostic("E322", f"the rule of `{self.function.name}` {message}", span, help=help, calls=calls))
+
+
+def _marked(run: Run, site: Site, g: Any) -> Any:
+    """What a rule gave, with a record by which `check` knows it. Where all is kept, a plain number has one, too: that it depends
+    on nothing recorded is a statement about its derivative."""
+    if primal(g) is g and run.trace.keeps_all:
+        g = run.trace.leaf(g, origin=run.trace.leaves)
+    return apply(run, site.derived(POS), (g,)) if primal(g) is not g else g
 
 
 def _strict(run: Run, site: Site, dy: Any, c: Any) -> Any:

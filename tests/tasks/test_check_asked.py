@@ -21,6 +21,7 @@ BROKEN = {
     "another function": "fn h(x) { return x**3 } backward (dy) { return 6*x*dy }\n",
     "inner rule": "fn q(x) { return x**2 } backward (dy) { return 5*x*dy }\n"
     "fn h(x) { return x**3 } backward (dy) { return 3*q(x)*dy }\n",
+    "constant": "fn h(x) { return x**3 } backward (dy) { return 12.0 * dy }\n",
     "opaque": "opaque fn h(x) { return x**3 }\nbackward h(dy, x) { return 3*detach(x)**2*dy }\n",
 }
 TWICE = {
@@ -54,7 +55,7 @@ def rules(found: Check) -> list[str]:
 
 @pytest.mark.parametrize("asks", TWICE.values(), ids=TWICE)
 def test_the_rule_behind_a_second_derivative_has_to_have_a_right_one(asks: str) -> None:
-    for name in ("cut off", "half cut off", "inner rule"):
+    for name in ("cut off", "half cut off", "inner rule", "constant"):
         found = run(f"{BROKEN[name]}var x = 2.0\n{asks}")
         assert (rules(found), found.exit_code) == (["disagree"], 1), name
     right = run(f"{RIGHT}var x = 2.0\n{asks}")
@@ -77,6 +78,18 @@ def test_several_parameters_and_results() -> None:
     asks = "var x = 2.0; var k = 3.0; v = h(x, k); g = grad(v[0] * v[1], x); y = grad(g, k)"
     assert rules(run(rule.format("k**2") + asks)) == ["agree"]
     assert rules(run(rule.format("detach(k)**2") + asks)) == ["disagree"]
+
+
+def test_a_rule_may_give_a_constant_where_that_is_the_derivative() -> None:
+    rule = "fn h(x) { return 3 * x } backward (dy) { return 3.0 * dy }\nvar x = 2.0\n"
+    for asks in TWICE.values():
+        assert rules(run(rule + asks)) == ["agree"], asks
+
+
+def test_one_of_several_gradients_that_is_a_constant_is_tested() -> None:
+    rule = "fn h(x, k) { return x**2 * k } backward (dy) { return [2*x*k*dy, 4.0 * dy] }\nvar x = 2.0; var k = 3.0\n"
+    for asks in ("y = hessian(h, wrt = [0, 1])(x, k)", "g = grad(h(x, k), k); y = grad(g, x)"):
+        assert rules(run(rule + asks)) == ["disagree"], asks
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def asked_for(run: Run, sweeps: Sequence[tuple[list[Traced], set[int]]], outputs
             doubts += wrong_steps(histories[-1], seen)
     told = {doubt.step.site for doubt in doubts}
     again = [step for step in _derived_again(run, histories, outputs) if step.site not in told]
-    broken = [(step, fault) for step in again if (fault := _fault(histories[0], step))]
+    broken = [(step, fault) for step in again if (fault := _fault(run, step))]
     # The body of a function need not say what its rule is of, where it cuts what it does off.
     return Tested(len(seen), [d for d in doubts if not d.surrogate and not d.is_cut], broken)
 
@@ -81,12 +81,12 @@ def _sites(run: Run, targets: Sequence[Traced]) -> Iterator[Site]:
             yield site
 
 
-def _fault(history: History, step: Step) -> str:
+def _fault(run: Run, step: Step) -> str:
     """What is wrong about the derivative of the rule behind a call; "" where nothing is, as far as can be told."""
-    if not history.run.trace.main.covers(step.number) or any(type(v) is Lanes for v in step.operands):
+    if not run.trace.main.covers(step.number) or any(type(v) is Lanes for v in step.operands):
         return ""
     try:
-        call = Call(history, step)
+        call = Call(run, step)
         if call.inner.cut is not None:
             return ""  # the body isn't what the rule is of
         moved = call.vectors()

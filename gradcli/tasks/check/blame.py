@@ -61,7 +61,7 @@ def wrong_steps(history: History, seen: dict[Any, int] | None = None) -> list[Do
         if once:
             seen[step.site] = 1
         try:
-            doubt = _test_call(history, step) if step.body is not None else _test(history.run, step)
+            doubt = _test_call(history.run, step) if step.body is not None else _test(history.run, step)
         except GradcliError:
             continue  # what can't be evaluated again can't be told
         if doubt is not None:
@@ -241,8 +241,8 @@ def _differ(found: Slopes, beside: Callable[[Callable[[Any], Any]], Slopes], eps
 class Call:
     """A call of a function with a rule of its own: the rule, and the body along the path that it took, along one tangent."""
 
-    def __init__(self, history: History, step: Step) -> None:
-        self.run, self.step, body = history.run, step, step.body or []
+    def __init__(self, run: Run, step: Step) -> None:
+        self.run, self.step, body = run, step, step.body or []
         held = [part for part in body if type(part) is Held]
         parts: list[Traced] = [(part.primal, part.number, step.segment.holder(part.number)) for part in held]
         at = (step.number - step.segment.first) * STRIDE
@@ -283,12 +283,12 @@ class Call:
         return _slope(along, 1.0, self.inner.complex is None, self.eps)
 
 
-def _test_call(history: History, step: Step) -> Doubt | None:
+def _test_call(run: Run, step: Step) -> Doubt | None:
     """The rule of a function against its body, along the path that the body took. In a pause the main
     tape, which is asked here, sees no call."""
-    if not history.run.trace.main.covers(step.number) or any(type(v) is Lanes for v in step.operands):
+    if not run.trace.main.covers(step.number) or any(type(v) is Lanes for v in step.operands):
         return None
-    call = Call(history, step)
+    call = Call(run, step)
     tangents, inner = call.tangents, call.inner
 
     def along(h: Any) -> Any:
