@@ -21,6 +21,7 @@ from .changes import forget, held, put_all
 from .compiler import Compiler
 from .lanes import Group, Lanes, common
 from .liveness import Slots
+from .narrowing import shared
 from .run import Run
 from .tape import Site
 from .values import BREAK, CONTINUE, FRAME_HEAD, RESULT, RETURN, UNSET, Cell, List, Variable, is_number
@@ -308,14 +309,11 @@ def _where_set(run: Run, site: Site, group: Group, groups: Sequence[Group], indi
     for value, own, index in zip(values, groups, indices, strict=True):
         inner = primal(value)
         if type(inner) is Lanes and not own.within(inner.group):  # of some rows of the part
-            whole = common(own, inner.group)
-            if whole is None:
+            found = shared(run, Site(PICK, site.span), value, own)
+            if found is None:
                 continue
-            ways = [xp.arange(g.size) if g is whole else g.way_to(whole) for g in (own, inner.group)]
-            _, mine, theirs = xp.intersect1d(*ways, return_indices=True)
-            rows = Group(len(mine), own, mine)
-            way = {"index": theirs, "group": rows, "of": inner.group}
-            value, own, index = apply(run, Site(PICK, site.span), (value,), way), rows, index[mine]
+            value, own, mine = found
+            index = index[mine]
         if value is not UNSET and own.size:
             some.append((value, own, index))
     if not some:

@@ -165,15 +165,23 @@ class LaneSweep(SeededSweep):
         if type(operand) is not Lanes or (within is not None and within is not operand.group and within.opened_in(operand.group)):
             return c if within is not None and inner.group.are_some(within) else self._summed(c, operand)
         own = operand.group
-        return c if inner.group is own or inner.group.size <= own.size else self.lift(c, own)
+        return c if inner.group is own or inner.group.size <= own.size else self.close(c, own)
 
     def _summed(self, c: Any, operand: Any) -> Any:
-        c = self.lift(c, self.within)
+        c = self.close(c, self.within)
         return c if self.recorded or type(c) is Lanes else self._fit(c, operand)
 
     def lift(self, c: Any, outer: Group | None) -> Any:
         """A cotangent with the rows of an outer group: see `lifted` in lanes.py."""
         return lifted(self.run.backend.xp, c, outer)
+
+    def whole(self, c: Any, group: Group) -> Any:
+        """A cotangent of a value with the rows of a group, in all of these."""
+        return self.lift(c, group)
+
+    def close(self, c: Any, outer: Group | None) -> Any:
+        """The same in those of the rows of `outer` that it reaches."""
+        return self.lift(c, outer and primal(c).group.unopened(outer))
 
     def add_lanes(self, n: int, old: Any, c: Any, fresh: bool = False) -> None:
         """Adds up cotangents that may be of different rows; `fresh` if nobody else holds `c`."""
@@ -193,9 +201,13 @@ class LaneSweep(SeededSweep):
                 self.owned.add(n)
                 return
             if a.group is not b.group:
-                old, c = self.lift(old, outer), self.lift(c, outer)
+                old, c = self.united(old, c, outer)
         self.cotangents[n] = apply(self.run, self.site.derived(ADD), (old, c))
         self.owned.discard(n)
+
+    def united(self, a: Any, b: Any, outer: Group | None) -> tuple[Any, Any]:
+        """Two cotangents with the same rows of `outer`, which those of both are made of."""
+        return self.lift(a, outer), self.lift(b, outer)
 
     def _joined(self, outer: Group, *parts: tuple[Lanes, bool]) -> Lanes:
         """The sum of cotangents of some rows of a group; each with whether it may be written to."""

@@ -76,6 +76,18 @@ class Group:
             group = group.parent
         return group is outer
 
+    def unopened(self, outer: Group) -> Group | None:
+        """Of the groups that these rows are made of, the innermost whose rows are some of those of `outer`; None where they
+        aren't made of these."""
+        found = group = self
+        while group is not outer:
+            if group.parent is None:
+                return None
+            if group.each:
+                found = group.parent
+            group = group.parent
+        return found
+
     def rows(self, xp: Any, chosen: Any) -> Group:
         """The group of the rows where the mask `chosen` holds."""
         origin = xp.flatnonzero(chosen)
@@ -203,6 +215,14 @@ def common(a: Group | None, b: Group | None) -> Group | None:
         else:
             b = b.parent
     return a
+
+
+def united(xp: Any, a: Group, b: Group, outer: Group) -> Group:
+    """The group of all rows of two groups, each of which has some of the rows of `outer`."""
+    if b.within(a) or a.within(b):
+        return a if b.within(a) else b
+    rows = xp.union1d(a.way_to(outer), b.way_to(outer))
+    return outer if len(rows) == outer.size else Group(len(rows), outer, rows)
 
 
 def narrow(value: Any, group: Group) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 from ..ops import OPS
 from .apply import apply
 from .boxes import primal
-from .lanes import Group, Lanes
+from .lanes import Group, Lanes, common
 from .run import Run
 from .tape import Site
 
@@ -26,3 +26,18 @@ def narrowed(run: Run, site: Site, value: Any, group: Group | None) -> Any:
     for part in reversed(path):
         value = apply(run, site.derived(PICK), (value,), {"index": part.origin, "group": part, "of": part.parent})
     return value
+
+
+def shared(run: Run, site: Site, value: Any, own: Group) -> tuple[Any, Group, Any] | None:
+    """A value by those of the rows of `own` that it has, their group, and where these are in `own`; None where it has none of
+    them. `site` is that of picking rows."""
+    inner: Group = primal(value).group
+    whole, xp = common(own, inner), run.backend.xp
+    if whole is None:
+        return None
+    ways = [xp.arange(g.size) if g is whole else g.way_to(whole) for g in (own, inner)]
+    _, mine, theirs = xp.intersect1d(*ways, return_indices=True)
+    if not len(mine):
+        return None
+    rows = own if len(mine) == own.size else Group(len(mine), own, mine)
+    return apply(run, site, (value,), {"index": theirs, "group": rows, "of": inner}), rows, mine

@@ -7,9 +7,11 @@ from typing import Any
 from ..ops import OPS
 from .apply import apply
 from .backends import dtype_name, is_complex, shape_of
+from .by_rows import ApartError
 from .compound import cotangent_op
 from .formulas import partial_formula
-from .lanes import Group, Lanes
+from .lanes import Group, Lanes, common, united
+from .narrowing import shared
 from .plain_sweep import ADD, Sweep
 from .rules import replay
 from .scalar_calls import call_on_scalars
@@ -19,7 +21,8 @@ from .windows import inputs_of
 
 CASTS = {name: OPS[name] for name in ("float32", "float64")}
 NEG, STRICT_MUL, CONJ, SUM_TO = OPS["neg"], OPS["strict_mul"], OPS["conj"], OPS["sum_to"]
-PLACE_ROWS = OPS["place_rows"]
+PICK_ROWS, PLACE_ROWS, MERGE_ROWS = OPS["pick_rows"], OPS["place_rows"], OPS["merge_rows"]
+MOVED = (PICK_ROWS, PLACE_ROWS, MERGE_ROWS)  # whose result has rows that others had
 
 
 class RecordedSweep(Sweep):
@@ -57,7 +60,7 @@ class RecordedSweep(Sweep):
                     for k, n in zip(site.operands, numbers, strict=True):
                         if self.marked is None or n in self.marked:
                             self.add(n, self._pull_recorded(site, k, g, result, operands, number))
-                else:
+                elif not self._of_some_rows(site, operands, b, numbers, g, y):
                     self.structural(site, operands, b, numbers, g, y, number, segment)
 
     def _through_scalar(
@@ -103,11 +106,81 @@ class RecordedSweep(Sweep):
             c = apply(run, site.derived(CASTS[dtype]), (c,))
         return self.settled(c, like) if self.laned else c
 
+    # Rows that a cotangent doesn't reach have none: zeros would be made of what these rows hold, once they meet it.
+
+    def _of_some_rows(self, site: Site, operands: Any, options: Any, numbers: tuple[int, ...], g: Any, y: Any) -> bool:
+        """Takes what only some rows of a result got to what these were made of. Returns whether it did."""
+        if site.op not in MOVED or type(primal(y)) is not Lanes or type(primal(g)) is not Lanes:
+            return False
+        self.laned, self.site = True, site
+        of = primal(y).group
+        g = self.close(g, of)
+        group = primal(g).group
+        if site.op is not PICK_ROWS and (group is of or (site.op is PLACE_ROWS and options["of"].each)):
+            return False
+        for k, n in zip(site.operands, numbers, strict=True):
+            if self.marked is not None and n not in self.marked:
+                continue
+            if site.op is PICK_ROWS:
+                c = self._back_to_rows(g, **options)
+            else:
+                own = options["groups"][k] if site.op is MERGE_ROWS else options["of"]
+                found = shared(self.run, site.derived(PICK_ROWS), g, own)
+                if found is None:
+                    continue
+                c, _, _ = found
+            self.add(n, self.settled(c, primal(operands[k])))
+        return True
+
+    def _back_to_rows(self, g: Any, index: Any, group: Group, of: Group) -> Any:
+        """A cotangent of some of the rows that were picked, as rows of the group that they were picked from."""
+        inner = primal(g).group
+        if inner.within(of):
+            return g
+        rows = index if inner is group else index[inner.way_to(group)]
+        way = {"index": self.run.backend.xp.arange(inner.size), "group": Group(len(rows), of, rows), "of": inner}
+        return apply(self.run, self.site.derived(PICK_ROWS), (g,), way)
+
+    def united(self, a: Any, b: Any, outer: Group | None) -> tuple[Any, Any]:
+        if outer is None:
+            return self.lift(a, outer), self.lift(b, outer)
+        a, b = self.close(a, outer), self.close(b, outer)
+        group = united(self.run.backend.xp, primal(a).group, primal(b).group, outer)
+        return self._placed(a, group, outer), self._placed(b, group, outer)
+
+    def _placed(self, c: Any, group: Group, outer: Group) -> Any:
+        """A cotangent of some of the rows of a group as one of all of these; both have rows of `outer`."""
+        inner = primal(c).group
+        if inner.within(group):
+            return self.lift(c, group)
+        index = self.run.backend.xp.searchsorted(group.way_to(outer), inner.way_to(outer))
+        return apply(self.run, self.site.derived(PLACE_ROWS), (c,), {"index": index, "group": group, "of": inner})
+
+    def whole(self, c: Any, group: Group) -> Any:
+        self._part_by_reach(primal(c).group, group)
+        return self.lift(c, group)
+
     def lift(self, c: Any, outer: Group | None) -> Any:
         while type(inner := primal(c)) is Lanes and inner.group is not outer:
-            way = {"index": inner.group.origin, "group": inner.group.parent, "of": inner.group}
+            parent = inner.group.parent
+            if parent is not None and parent is not outer and parent.each and parent.parent is not None:
+                self._part_by_reach(inner.group, parent.parent)
+            way = {"index": inner.group.origin, "group": parent, "of": inner.group}
             c = apply(self.run, self.site.derived(PLACE_ROWS), (c,), way)
         return c
+
+    def _part_by_reach(self, inner: Group, group: Group) -> None:
+        """Parts the rows that run where some of them have rows in a group, and none in an inner one."""
+        running = self.run.group
+        whole = None if running is None else common(running, group)
+        if running is None or whole is None or inner is group or not inner.within(whole):
+            return
+        there = [self.run.backend.xp.zeros(whole.size, bool) for _ in range(2)]
+        for rows, among in zip(there, (group, inner), strict=True):
+            rows[slice(None) if among is whole else among.way_to(whole)] = True
+        has, reached = there if running is whole else [rows[running.way_to(whole)] for rows in there]
+        if bool((has & ~reached).any()):
+            raise ApartError(running, reached.astype("int64"))
 
 
 def _on_floats(site: Site, a: Any) -> bool:

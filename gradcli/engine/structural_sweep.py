@@ -9,7 +9,6 @@ from ..ops.op import Op
 from .apply import apply
 from .backends import CPU, is_complex
 from .boxes import primal
-from .by_rows import part_by_lack
 from .lane_sweep import SPREAD_ROWS, LaneSweep, apart_from
 from .lanes import Lanes
 from .own_rules import OwnCall
@@ -19,7 +18,6 @@ from .turns import Turned
 from .unregistered import UnregisteredError
 
 ADD, PART, REAL, SETITEM = OPS["add"], OPS["part"], OPS["real"], OPS["setitem"]
-OPENED = (OPS["unfold_rows"], OPS["fold_rows"])  # rows that are opened in others, and closed
 
 
 class StructuralSweep(LaneSweep):
@@ -50,9 +48,7 @@ class StructuralSweep(LaneSweep):
             self.laned = self.risks = True
             g = self.each(g, y)
             if op.category == "lanes" and type(primal(y)) is Lanes:
-                if self.recorded and op in OPENED:  # rows that it doesn't reach would have zeros, made of what they hold
-                    part_by_lack(self.run, [primal(g)])
-                g = self.lift(g, primal(y).group)
+                g = self.whole(g, primal(y).group)
         if op is PART:
             self._add_part(numbers[0], operands[0], options["index"], g)
             return

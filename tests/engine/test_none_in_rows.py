@@ -52,6 +52,31 @@ def test_rows(name: str) -> None:
     verify_every_way(f"fn row(u, w) {{ {ROWS[name]} }}", rows, asked=VALUE, kinds=["var"])
 
 
+OVERWRITTEN = {
+    "in a branch of a branch": "s = abs(u); if u > 5 { if u < 15 { s = w } }; return s",
+    "in a branch after a branch": "s = abs(u); if u > 15 { s = s * w }; s = sin(s); if u > 0 { if u < 30 { s = w } }; return s",
+    "by names that are swapped": "s = u * w; t = s**2; if u > 15 { s, t = t, s }; if u < 30 { t = w }; return t",
+    "in a loop that rows leave": "s = u * u; for k in range(4) { if k * 12 > u { s = w; break }; s = s * 0.5 }; return s",
+    "in a loop that rows go on in": "s = u; for k in range(3) { s = s * s; if k * 12 > u { continue }; s = s * w }; "
+                                    "if u > 15 { if u < 30 { s = w } }; return s",
+    "what some rows have": "if u > 5 { t = u * u; if u > 15 { t = t * w } }; s = u; if u > 30 { s = t }; "
+                           "if u < 0 { s = w }; return s",
+    "what sorts of rows have": "s = u * u; t = sum(ones(2 + int64(u) % 3)) * s; if u > 0 { if u < 30 { t = w } }; return t",
+    "before rows inside": "p = u * u; s = sum(vmap(fn(q) { if q * u > 30 { return w }; return q * p })([1.0, 2.0])); return s",
+    "what rows inside leave": "p = u * u; s = sum(vmap(fn(q) { s = q * p; if q * u > 30 { s = w }; return s })([1.0, 2.0])); "
+                              "if u > 30 { s = 2.0 }; return s",
+    "in a conditional expression": "s = u * u; t = (s * w if u > 15 else s) * s; if u > 0 { if u < 30 { t = w } }; return t",
+}  # fmt: skip
+DERIVED = {"by_row": "grad(row)(u, w)", "by_shared": "grad(row, wrt = 1)(u, w)", "of_values": "grad(u * row(u, w), u) * w"}
+
+
+@pytest.mark.parametrize("name", OVERWRITTEN)
+def test_derivatives_of_what_some_rows_overwrite(name: str) -> None:
+    """Where a row's derivative is made of nothing, neither that has a derivative."""
+    rows = (10.0, 20.0, 40.0, -5.0)
+    verify_every_way(f"fn row(u, w) {{ {OVERWRITTEN[name]} }}", rows, asked=DERIVED, kinds=["var"])
+
+
 @pytest.mark.parametrize(
     ("expression", "expected"),
     [
