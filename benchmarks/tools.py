@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import gradcli
-from gradcli.engine.evaluator import compile_program, execute
+from gradcli.engine.evaluator import compile_program, execute, new_run
 from gradcli.engine.formulas import forward_formula
 from gradcli.engine.run import Run, Settings
 from gradcli.engine.tape import STRIDE, reachable
@@ -60,7 +60,7 @@ CHEAP = Goal("gradient / function", "", 4.0, ratio("gradcli", FUNCTION))
 def executed(source: str, inputs: Mapping[str, Any]) -> tuple[Run, Any]:
     """A finished run, with its trace, and its frame, which keeps the values alive that keep the trace alive."""
     settings = Settings()
-    run = Run(settings, inputs)
+    run = new_run(settings, inputs)
     frame = execute(compile_program(settings, gradcli.load(source=source)._resolved), run)
     return run, frame
 

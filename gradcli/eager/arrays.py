@@ -14,13 +14,14 @@ from weakref import WeakValueDictionary
 
 from ..diagnostics import Diagnostic, GradcliError, did_you_mean
 from ..engine import values
+from ..engine.access import read_index
 from ..engine.apply import plain_array
 from ..engine.backends import CPU, INT_MAX, INT_MIN, dtype_name, ieee, shape_of
 from ..engine.boxes import primal
-from ..engine.calls import call_op
+from ..engine.calling import call_op
 from ..engine.declarations import cast
-from ..engine.indexing import read_index
-from ..engine.run import Run, Settings
+from ..engine.evaluator import new_run
+from ..engine.run import Settings
 from ..engine.scalar_calls import call_on_scalars
 from ..engine.scalars import FAST
 from ..engine.tape import Site
@@ -40,7 +41,7 @@ class _Session(threading.local):
     """The run that a thread's values belong to, whose main tape never records; and its variables, by the engine's own."""
 
     def __init__(self) -> None:
-        self.run = Run(Settings(), {})
+        self.run = new_run(Settings(), {})
         self.variables: WeakValueDictionary[values.Variable, Variable] = WeakValueDictionary()
         self.run.trace.pause([self.run.trace.main])
 

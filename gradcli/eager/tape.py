@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from ..engine import values
-from ..engine.calls import CALL
+from ..engine.invoke import CALL
 from ..engine.tape import Site
 from ..engine.tapes import call as ask
 from ..engine.tapes import unwatch, watch

@@ -8,7 +8,7 @@ operations (`scalar_closures.py`, `fusion.py`) do the same for floats alone, and
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache, partial
+from functools import partial
 from typing import Any, NoReturn
 
 from ..ops import OPS
@@ -66,20 +66,13 @@ def _apply_at(run: Run, site: Site, values: list[Any], options: Mapping[str, Any
     for k, v in enumerate(values):
         if level_of(v) == level:
             if type(v) is Dual:
-                return _push()(run, site, values, options, level)
+                return run.dispatch.push(run, site, values, options, level)
             active.append(k)
             trace, v = v[2].trace, v[0]
         below.append(v)
     options = options if trace.room <= 0 else _without_writing(options)
     y = apply(run, site, tuple(below), options)
     return record(trace, site, values, below, options, y.items if type(y) is List else y, tuple(active))
-
-
-@cache
-def _push() -> Callable[..., Any]:
-    from .forward import push  # which comes here for the level below
-
-    return push
 
 
 def _without_writing(options: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -15,12 +15,12 @@ from ..ops import OPS
 from .apply import to_array
 from .backends import is_inexact
 from .changes import note
-from .compiler import Compiler
+from .compiler import Closure, Compiler
 from .derivatives import zeros_like
 from .keeping import KeepingTrace
 from .run import Run
+from .sequence import compile_block
 from .tape import Site, primal
-from .tapes import Statement
 from .values import FRAME_HEAD, Cell, Instance, List, Variable, describe, is_number, leaves, read
 from .windows import Record
 
@@ -33,9 +33,7 @@ _Result = TypeVar("_Result")
 # ---- record ----------------------------------------------------------------------------------------------------------
 
 
-def compile_record(c: Compiler, node: program.Record) -> Statement:
-    from .statements import compile_block
-
+def compile_record(c: Compiler, node: program.Record) -> Closure:
     c.asks = c.asks or c.in_function
     body = compile_block(c, node.body)
     return lambda frame: recorded(frame[0], lambda: body(frame))
@@ -56,11 +54,9 @@ def recorded(run: Run, action: Callable[[], _Result]) -> _Result:
 # ---- attach_grad -----------------------------------------------------------------------------------------------------
 
 
-def compile_attach(c: Compiler, node: program.Attach) -> Statement:
-    from .expressions import compile_expression, compile_value
-
-    value, span, slot = compile_expression(c, node.value), node.value.span, node.slot
-    req = None if node.req is None else compile_value(c, node.req)
+def compile_attach(c: Compiler, node: program.Attach) -> Closure:
+    value, span, slot = c.expression(node.value), node.value.span, node.slot
+    req = None if node.req is None else c.value(node.req)
 
     def run_attach(frame: list[Any]) -> None:
         held = value(frame)
@@ -127,16 +123,3 @@ def _new_variable(run: Run, value: Any, span: Span, name: str) -> Variable:
         message = f"{describe(state)} has no name that could hold its gradient"
         run.fail("E312", message, span, help="give it one: `y = …`, then `attach_grad(y)`")
     return Variable(name, "attached", span, state)
-
-
-def gradient(run: Run, value: Any, span: Span) -> Any:
-    """`x.grad`: zeros at first, then what `backward` filled it with; none under `req = "null"`.
-
-    Raises GradcliError (E316) where no gradient is attached.
-    """
-    if type(value) is Variable and value.req:
-        return None if value.req == "null" else value.grad
-    name = span.text.rpartition(".")[0].rstrip()
-    label = "it holds a computed value" if type(value) is tuple else ""
-    help = f"write `attach_grad({name})` first; after it `{name} := …` keeps the gradient, `{name} = …` loses it"
-    run.fail("E316", f"`{name}` has no attached gradient", span, label, help)

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from operator import attrgetter
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
+from ..diagnostics import Span
 from ..lang import program
 from .run import Settings
+from .values import FRAME_HEAD, Variable
 
 Closure: TypeAlias = Callable[[list[Any]], Any]
 Path: TypeAlias = Callable[[list[Any]], str]  # what a name of the frame is called from the top level
 
 
+class Handlers(NamedTuple):
+    """What compiles each class of nodes: `(compiler, node) -> closure`. `placed` has those of expressions whose value may hold
+    a new module instance, which is told where it goes (`paths.py`)."""
+
+    expressions: Mapping[type, Callable[[Compiler, Any], Closure]]
+    statements: Mapping[type, Callable[[Compiler, Any], Closure]]
+    placed: Mapping[type, Callable[[Compiler, Any], Callable[[list[Any], str | None], Any]]]
+
+
 class Compiler:
-    """Compiles for one choice of settings.
+    """Compiles for one choice of settings, each node by the handler of its class.
 
     keeps_all  for the second keeping policy of the trace: nothing may take a short cut around `apply`
     slow       whether scalars can't be Python floats, so that the short cuts would never be taken
@@ -39,6 +49,7 @@ class Compiler:
 
     def __init__(
         self,
+        handlers: Handlers,
         settings: Settings,
         keeps_all: bool = False,
         imports: dict[int, Any] | None = None,
@@ -46,6 +57,7 @@ class Compiler:
         fuses: bool = True,
         only_gradients: bool = False,
     ) -> None:
+        self.handlers = handlers
         self.imports = {} if imports is None else imports
         self.prefix = prefix
         self.places = False
@@ -65,6 +77,39 @@ class Compiler:
         self.only_gradients = only_gradients
         self.counts = settings.max_steps is not None
 
+    def expression(self, node: program.Expression) -> Closure:
+        """The closure of an expression: `frame -> value`."""
+        return self.handlers.expressions[type(node)](self, node)
+
+    def value(self, node: program.Expression) -> Closure:
+        """The closure of an expression whose value is wanted, as operands and conditions want it: a variable is read."""
+        closure = self.expression(node)
+        if not isinstance(node, _MAY_BE_VARIABLES):
+            return closure
+        if is_slot(node):
+            k = node.slot.index + FRAME_HEAD  # type: ignore[union-attr]
+
+            def read_slot(frame: list[Any]) -> Any:
+                v = frame[k]
+                return v.box if type(v) is Variable else v
+
+            return read_slot
+
+        def value(frame: list[Any]) -> Any:
+            v = closure(frame)
+            return v.box if type(v) is Variable else v
+
+        return value
+
+    def statement(self, node: program.Statement) -> Closure:
+        """The closure of a statement: `frame -> completion`, noted and counted where the settings ask for it."""
+        statement = self.handlers.statements[type(node)](self, node)
+        if self.keeps_all:
+            statement = _noted(statement, id(node))
+        if self.settings.tracks:
+            statement = _tracked(statement, node.span)
+        return counted(statement, node.span) if self.counts else statement
+
     @contextmanager
     def within(self, **changes: Any) -> Iterator[None]:
         """For an inner frame, with these facts of its own."""
@@ -76,55 +121,43 @@ class Compiler:
             vars(self).update(outside)
 
 
-class _Parts(dict[type, "Callable[[Any], tuple[Any, ...]] | None"]):
-    """What takes a kind of node apart: into the fields in which there may be others. None for what is no node."""
-
-    def __missing__(self, kind: Any) -> Callable[[Any], tuple[Any, ...]] | None:
-        parts: Callable[[Any], tuple[Any, ...]] | None = None
-        if issubclass(kind, program.Node | program.Argument | program.FunctionParameter):
-            names = [name for name in kind.FIELDS if name != "span"]
-            parts = attrgetter(*names) if len(names) > 1 else lambda node: tuple([getattr(node, name) for name in names])
-        self[kind] = parts  # once only, for other threads
-        return parts
+_MAY_BE_VARIABLES = (
+    program.Read, program.Call, program.MethodCall, program.Member, program.Index, program.Conditional,
+)  # fmt: skip
 
 
-PARTS = _Parts()
-_OWN_FRAMES = frozenset((program.Function, program.Program))
+def is_slot(node: program.Expression) -> bool:
+    """Whether an expression is a name that is read straight from its slot."""
+    return isinstance(node, program.Read) and not node.checked and not node.slot.cell
 
 
-def own_nodes(nodes: Any, closed: frozenset[type] = _OWN_FRAMES) -> Iterator[Any]:
-    """Every node below, but for those of `closed` kinds and what is in them: functions and imported programs, which have
-    frames, and so names, of their own."""
-    pending = list(nodes)
-    while pending:
-        item = pending.pop()
-        kind = type(item)
-        if kind is tuple:
-            pending.extend(item)
-        elif kind not in closed and (parts := PARTS[kind]) is not None:
-            yield item
-            pending.extend(parts(item))
+def counted(statement: Closure, span: Span) -> Closure:
+    """A statement that counts as a step. Raises GradcliError (E403) when it runs beyond `--max-steps`."""
+
+    def counted(frame: list[Any]) -> Any:
+        run = frame[0]
+        run.steps += 1
+        if run.steps > run.settings.max_steps:
+            run.fail(
+                "E403", f"the limit of {run.settings.max_steps} steps is reached", span,
+                help="a step is one statement executed; raise it with --max-steps",
+            )  # fmt: skip
+        return statement(frame)
+
+    return counted
 
 
-def own_cells(body: Any, parameters: tuple[program.FunctionParameter, ...] = ()) -> set[int]:
-    """The slots of a frame that hold cells, as the nodes of its body mention them (inner functions have their own frames)."""
-    found = {p.slot.index for p in parameters if p.slot.cell}
-    pending: list[Any] = list(body)
-    while pending:
-        node = pending.pop()
-        kind = type(node)
-        if kind is tuple:
-            pending.extend(node)
-        elif kind is program.Slot:
-            if node.cell:
-                found.add(node.index)
-        elif kind is program.Import:
-            pending.append(node.slot)  # the imported program has a frame of its own
-        elif kind is program.ModuleLiteral:
-            pending.append(node.function)  # the members are slots of its frame
-        elif kind is program.Function:
-            found.update([outer.index for outer, _ in node.captures])
-            pending.extend([p.default for p in node.parameters])
-        elif (parts := PARTS[kind]) is not None:
-            pending.extend(parts(node))
-    return found
+def _tracked(statement: Closure, span: Span) -> Closure:
+    def tracked(frame: list[Any]) -> Any:
+        frame[0].place = span
+        return statement(frame)
+
+    return tracked
+
+
+def _noted(statement: Closure, key: int) -> Closure:
+    def noted(frame: list[Any]) -> Any:
+        frame[0].executed.add(key)
+        return statement(frame)
+
+    return noted

@@ -7,16 +7,18 @@ from typing import Any
 
 from ..diagnostics import Diagnostic, GradcliError
 from ..lang import program
+from ..lang.program.walks import own_nodes
 from ..ops import OPS
+from .access import read_index
 from .apply import plain_array, to_array
 from .backends import CPU, INT_MAX, INT_MIN, dtype_name, shape_of
 from .by_rows import part_off
 from .changes import note
-from .compiler import Compiler, own_nodes
-from .expressions import compile_expression, compile_value
+from .compiler import Compiler
 from .indexing import compile_items
 from .keeping import KeepingTrace
 from .lanes import Lanes
+from .paths import compile_part
 from .run import Run
 from .scalar_calls import call_on_scalars
 from .tape import Site, primal
@@ -47,11 +49,9 @@ def declarations(body: Any) -> list[program.Declare]:
 
 
 def compile_declare(c: Compiler, node: program.Declare) -> Callable[[list[Any]], None]:
-    from .paths import compile_part
-
     k, name, cell = node.slot.index + FRAME_HEAD, node.slot.name, node.slot.cell
     value = None if node.value is None else compile_part(c, node.value)
-    ends = [] if node.domain is None else [compile_expression(c, end) for end in (node.domain.low, node.domain.high)]
+    ends = [] if node.domain is None else [c.expression(end) for end in (node.domain.low, node.domain.high)]
     path_of, in_module = c.path(node.slot), c.in_module
 
     def declare(frame: list[Any]) -> None:
@@ -272,16 +272,16 @@ def _as_lists(items: list[Any]) -> List:
 
 def compile_update(c: Compiler, node: program.Update) -> Callable[[list[Any]], None]:
     """`x := v`, `x :-= v`, `x[i] := v`, on whatever denotes a variable."""
-    value = compile_value(c, node.value)
-    denoted = compile_expression(c, node.variable)
-    owner = compile_expression(c, node.variable.object) if isinstance(node.variable, program.Index) else None
+    value = c.value(node.value)
+    denoted = c.expression(node.variable)
+    owner = c.expression(node.variable.object) if isinstance(node.variable, program.Index) else None
     items = compile_items(c, node.variable.items) if isinstance(node.variable, program.Index) else None
     op_site = Site(node.op, node.span) if node.op is not None else None
     n_operations = _operations(node) if c.keeps_all else None
     unseen = value  # the same where nothing of it is recorded
     if n_operations is not None:
         with c.within(keeps_all=False, slow=c.settings.dtype != "float64", fuses=True):
-            unseen = compile_value(c, node.value)
+            unseen = c.value(node.value)
 
     def update(frame: list[Any]) -> None:
         run = frame[0]
@@ -338,8 +338,6 @@ def _meant(node: program.Expression) -> str:
 
 
 def _element(run: Run, node: program.Update, variable: Variable, index: Any) -> Any:
-    from .indexing import read_index
-
     return read_index(run, Site(OPS["getitem"], node.span), variable, index)
 
 

@@ -10,6 +10,7 @@ from ..diagnostics import Span
 from ..ops import OPS
 from .apply import apply, to_array
 from .backends import dtype_name, is_complex, is_inexact, shape_of
+from .iteration import unpacked
 from .lanes import Lanes
 from .narrowing import narrowed
 from .reverse import sweep
@@ -149,9 +150,7 @@ def beside(run: Run, target: Any, seed: Any, site: Site, given: str = "seed", of
     array may stand for a list: its rows do."""
     seed = read(seed)
     if type(target) is List and shape_of(primal(seed)):
-        from .builtins import rows  # which has these derivatives among the builtins
-
-        seed = List(rows(run, site, seed))
+        seed = List(unpacked(run, site, seed))
     if type(target) is List and type(seed) is List and len(target) == len(seed):
         pairs: Iterable[tuple[Any, Any]] = zip(target, seed, strict=True)
     elif type(target) is dict and type(seed) is dict and target.keys() == seed.keys():

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias, TypeGuard
 
 from ..lang import program
-from .compiler import PARTS, own_nodes
+from ..lang.program.walks import PARTS, own_nodes
 from .requests import TAPE_REQUESTS, is_request, named_outputs
 
 Starts: TypeAlias = Callable[[Any], bool]

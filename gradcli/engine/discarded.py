@@ -8,7 +8,7 @@ from typing import Any
 
 from ..diagnostics import Diagnostic
 from ..lang import program
-from .compiler import own_nodes
+from ..lang.program.walks import own_nodes
 
 _COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
 _EFFECTS = frozenset(("backward", "attach_grad"))  # builtins that do something

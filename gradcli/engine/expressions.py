@@ -11,20 +11,17 @@ from functools import partial
 from typing import Any
 
 from ..lang import program
-from . import builtins, calls, indexing, modules, scalar_closures
+from . import builtins, calls, functions, indexing, modules, scalar_closures
 from .apply import apply
-from .boxes import Dual, up_to
 from .branches import by_path
-from .by_rows import agreed, joint
-from .compiler import Closure, Compiler
+from .compiler import Closure, Compiler, is_slot
+from .conditions import compile_condition, truth
 from .divergence import MERGE, choose
 from .equality import compares_whole, same
 from .formulas import scalar_function
-from .fusion import condition_on_rows, fuse, fuse_list, plan, plan_list
+from .fusion import fuse, fuse_list, plan, plan_list
 from .hot_loops import by_loops
-from .keeping import KeepingTrace
 from .known_ints import by_ints
-from .lanes import Lanes, narrow
 from .overwriting import WRITES_OVER, gives_new
 from .read_derivatives import BranchError
 from .read_loops import TurnsError
@@ -33,48 +30,16 @@ from .row_sums import MEAN, SUM, sums_on_rows
 from .scalar_closures import Operand
 from .scalars import FAST
 from .tape import Site, primal
-from .values import FRAME_HEAD, UNSET, List, Variable, describe
-
-
-def compile_expression(c: Compiler, node: program.Expression) -> Closure:
-    """The closure of an expression: `frame -> value`."""
-    return _COMPILE[type(node)](c, node)
-
-
-def compile_value(c: Compiler, node: program.Expression) -> Closure:
-    """The same, but a variable is read: for operands, conditions and everything that wants its value."""
-    closure = compile_expression(c, node)
-    if not isinstance(
-        node, program.Read | program.Call | program.MethodCall | program.Member | program.Index | program.Conditional
-    ):
-        return closure
-    if _is_slot(node):
-        k = node.slot.index + FRAME_HEAD  # type: ignore[union-attr]
-
-        def read_slot(frame: list[Any]) -> Any:
-            v = frame[k]
-            return v.box if type(v) is Variable else v
-
-        return read_slot
-
-    def value(frame: list[Any]) -> Any:
-        v = closure(frame)
-        return v.box if type(v) is Variable else v
-
-    return value
-
-
-def _is_slot(node: program.Expression) -> bool:
-    return isinstance(node, program.Read) and not node.checked and not node.slot.cell
+from .values import FRAME_HEAD, UNSET, List
 
 
 def _operand(c: Compiler, node: program.Expression) -> Operand:
     """How a scalar operation gets at an operand: constants and plain slots without a call."""
     if isinstance(node, program.Constant) and type(node.value) in (float, int):
         return Operand("float" if type(node.value) is float else "int", node.value)
-    if _is_slot(node):
+    if is_slot(node):
         return Operand("slot", node.slot.index + FRAME_HEAD)  # type: ignore[union-attr]
-    return Operand("closure", compile_value(c, node))
+    return Operand("closure", c.value(node))
 
 
 # ---- leaves ----------------------------------------------------------------------------------------------------------
@@ -127,7 +92,7 @@ def _apply(c: Compiler, node: program.Apply) -> Closure:
     if node.op.engine:
         return calls.compile_engine_call(c, node)
     if node.op.elementwise and c.fuses and not c.fusing:
-        found = plan(c, node, lambda part: compile_value(c, part))
+        found = plan(c, node, c.value)
         if found is not None:
             c.fusing = True  # its parts needn't be fused by themselves
             cold = _operation(c, node)
@@ -141,7 +106,7 @@ def _call(c: Compiler, node: program.Call) -> Closure:
     cold = calls.compile_call(c, node)
     if c.slow or c.fusing or not c.fuses:
         return cold
-    found = plan(c, node, lambda part: compile_value(c, part))
+    found = plan(c, node, c.value)
     if found is not None:
         return fuse(found, cold, apply)
     several = plan_list(c, node)
@@ -163,9 +128,9 @@ def _operation(c: Compiler, node: program.Apply) -> Closure:
         fast = FAST.get(node.op.name) or scalar_function(node.op)
         if not c.slow and node.op.differentiable:
             return scalar_closures.unary(site, _operand(c, node.operands[0]), fast)
-        operand = compile_value(c, node.operands[0])
+        operand = c.value(node.operands[0])
         return lambda frame: apply(frame[0], site, (operand(frame),))
-    return calls.compile_structural(c, node, site, [None if o is None else compile_value(c, o) for o in node.operands])
+    return calls.compile_structural(c, node, site, [None if o is None else c.value(o) for o in node.operands])
 
 
 def _is_binary(node: program.Expression) -> bool:
@@ -178,8 +143,8 @@ def _binary_chain(c: Compiler, node: program.Apply) -> Closure:
     while _is_binary(spine[-1].operands[0]):
         spine.append(spine[-1].operands[0])
     if len(spine) > _LONG_CHAIN:
-        first = compile_value(c, spine[-1].operands[0])
-        links = [(Site(link.op, link.span), compile_value(c, link.operands[1])) for link in reversed(spine)]
+        first = c.value(spine[-1].operands[0])
+        links = [(Site(link.op, link.span), c.value(link.operands[1])) for link in reversed(spine)]
 
         def chain(frame: list[Any]) -> Any:
             run, value = frame[0], first(frame)
@@ -231,67 +196,12 @@ def apply_any(run: Any, site: Site, a: Any, b: Any) -> Any:
     return compare(run, site, a, b) if site.op.integers == "bool" else apply(run, site, (a, b))
 
 
-_NUMBERS = frozenset((float, int, bool))
-
-
 # ---- choice ----------------------------------------------------------------------------------------------------------
-
-
-def compile_condition(c: Compiler, node: program.Expression) -> Closure:
-    """A condition: one bool, or lanes of them where it differs between rows. An array of more elements is an error that names
-    `any` and `all`."""
-    value, span = compile_value(c, node), node.span
-    of_rows = condition_on_rows(c, node, value)
-
-    def condition(frame: list[Any]) -> Any:
-        v = value(frame)
-        return v if v is True or v is False else truth(frame[0], v, span)
-
-    def comparison(frame: list[Any]) -> Any:
-        v = value(frame) if frame[0].group is None else of_rows(frame)  # type: ignore[misc]
-        return v if v is True or v is False else truth(frame[0], v, span)
-
-    return condition if of_rows is None else comparison
-
-
-def truth(run: Any, value: Any, span: Any) -> Any:
-    """The bool that a value stands for as a condition; lanes of them where it differs between the rows that run."""
-    if type(value) is tuple or type(value) is Dual:
-        if isinstance(run.trace, KeepingTrace) and type(value := up_to(value, 0)) is tuple:
-            decided = run.trace.decide(value, span)
-            if decided is not None:
-                return decided
-        value = primal(value)
-    if type(value) is Lanes:
-        return _truths(run, value, span)
-    if type(value) in _NUMBERS:
-        return bool(value)
-    if hasattr(value, "dtype") and value.size == 1:
-        return bool(value.item())
-    if hasattr(value, "dtype"):
-        run.fail(
-            "E310", f"a condition needs one bool, and this is an array of shape {tuple(value.shape)}", span,
-            help="reduce it with `any()` or `all()`",
-        )  # fmt: skip
-    help = "reduce it with `any()` or `all()`" if type(value) is List else "compare it with something"
-    run.fail("E310", f"a condition needs one bool, and this is {describe(value)}", span, help=help)
-    raise AssertionError
-
-
-def _truths(run: Any, value: Lanes, span: Any) -> Any:
-    if value.size != 1:
-        run.fail(
-            "E310", f"a condition needs one bool, and this is an array of shape {value.shape}", span,
-            help="reduce it with `any()` or `all()`",
-        )  # fmt: skip
-    group = joint(run, (value,), span)
-    array = narrow(value, group).array.reshape(group.size)
-    return agreed(run, array, group)
 
 
 def _conditional(c: Compiler, node: program.Conditional) -> Closure:
     condition = compile_condition(c, node.condition)
-    then, otherwise = compile_expression(c, node.then), compile_expression(c, node.otherwise)
+    then, otherwise = c.expression(node.then), c.expression(node.otherwise)
     site = Site(MERGE, node.span)
 
     def conditional(frame: list[Any]) -> Any:
@@ -326,7 +236,7 @@ def _logical(c: Compiler, node: program.Logical) -> Closure:
 
 
 def _chain(c: Compiler, node: program.Chain) -> Closure:
-    operands = [compile_value(c, o) for o in node.operands]
+    operands = [c.value(o) for o in node.operands]
     sites = [Site(op, span) for op, span in zip(node.ops, node.spans, strict=True)]
 
     merging = Site(MERGE, node.span)
@@ -357,20 +267,20 @@ def compare(run: Any, site: Site, a: Any, b: Any) -> Any:
 
 
 def _list(c: Compiler, node: program.ListDisplay) -> Closure:
-    items = [compile_expression(c, i) for i in node.items]
+    items = [c.expression(i) for i in node.items]
     return lambda frame: List([item(frame) for item in items])
 
 
 def _dict(c: Compiler, node: program.DictDisplay) -> Closure:
-    entries = [(key, compile_expression(c, v)) for key, v in zip(node.keys, node.values, strict=True)]
+    entries = [(key, c.expression(v)) for key, v in zip(node.keys, node.values, strict=True)]
     return lambda frame: {key: value(frame) for key, value in entries}
 
 
 def _function(c: Compiler, node: program.FunctionLiteral) -> Closure:
-    return calls.compile_function(c, node.function)
+    return functions.compile_function(c, node.function)
 
 
-_COMPILE: dict[type, Callable[[Compiler, Any], Closure]] = {
+EXPRESSIONS: dict[type, Callable[[Compiler, Any], Closure]] = {
     program.Constant: _constant,
     program.Read: _read,
     program.Builtin: _builtin,

@@ -242,7 +242,7 @@ class History:
         """The tangents of the targets where sources move along these vectors, by the rules of forward mode; None for what
         doesn't move. `disturb` is applied to each result, and to its tangent. Raises GradcliError where an operation has
         none."""
-        run = Run(self.run.settings, {})
+        run = Run(self.run.dispatch, self.run.settings, {})
         level = run.level = 1
         known: dict[int, Any] = {}
 

@@ -11,8 +11,9 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from ..lang import program
+from ..lang.program.walks import own_nodes
 from . import fusion
-from .compiler import Closure, own_nodes
+from .compiler import Closure
 from .formulas import chosen
 from .fused_source import MISS, Plan, write_call
 from .fusion import MAX_VARIANTS, collect, kinds_of

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..lang import program
-from .compiler import PARTS, Compiler, own_nodes
+from ..lang.program.walks import PARTS, own_nodes
+from .compiler import Compiler
 
 
 class Known(NamedTuple):

@@ -9,10 +9,11 @@ from contextlib import suppress
 from typing import Any
 
 from ..lang import program
+from ..lang.program.walks import own_nodes
 from . import fusion
 from .apply import apply
 from .branches import by_path
-from .compiler import Closure, own_nodes
+from .compiler import Closure
 from .fused_source import Leaf, Plan
 from .fusion import MAX_VARIANTS, collect, fuse, fuse_list, plans_of_list
 from .inlining import Known

@@ -14,7 +14,6 @@ from typing import Any
 from ..ops import OPS
 from .backends import is_inexact, is_scalar
 from .boxes import Dual, level_of, lowered, primal
-from .calls import call_function, call_value
 from .compressed import Sparse, batch_rows, blocks
 from .derivatives import merged, ones_like
 from .keeping import KeepingTrace
@@ -85,8 +84,7 @@ class Recording:
                 given[k] = self._fresh(site, argument)
         run.recordings += 1
         try:
-            call = call_function if type(function) is Function else call_value
-            self.value = call(run, function, given, keywords, site)
+            self.value = run.call(function, given, keywords, site)
         finally:
             run.recordings -= 1
             run.trace, run.level = outside
@@ -339,7 +337,7 @@ def along(
         argument = arguments[k]
         arguments[k] = perturbed(argument) if type(argument) is float else map_structure(perturbed, argument)
     try:
-        value = call_value(run, function, arguments, keywords, site)
+        value = run.call(function, arguments, keywords, site)
     finally:
         run.level = outside
     return parted(value, level)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..lang import program
-from .compiler import own_nodes
+from ..lang.program.walks import own_nodes
 
 Slots = frozenset[int]
 _NOTHING: Slots = frozenset()

@@ -13,8 +13,9 @@ from operator import length_hint
 from typing import Any, TypeAlias
 
 from ..lang import program
+from ..lang.program.walks import own_nodes
 from .boxes import Dual
-from .compiler import Compiler, own_nodes
+from .compiler import Compiler
 from .formula_source import REFUSING
 from .fusion import MAX_VARIANTS
 from .inlining import Known

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from typing import NamedTuple, TypeAlias
 
 from ..lang import program
+from ..lang.program.walks import own_nodes
 from ..ops.formula import Formula
-from .compiler import own_nodes
 from .formulas import chosen
 from .inlining import Known
 from .read_derivatives import NotPlainError, Reader

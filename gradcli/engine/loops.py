@@ -7,25 +7,23 @@ from itertools import repeat
 from typing import Any, TypeAlias
 
 from ..lang import program
-from . import builtins
 from .by_rows import RowRange
 from .choices import deciding
-from .compiler import Closure, Compiler
+from .compiler import Closure, Compiler, counted
+from .conditions import compile_condition
 from .divergence import MERGE, Alive, Exits, Split, alive_after, divide
-from .expressions import compile_condition, compile_expression, compile_value
+from .iteration import LAZY, iterate
 from .long_loops import long_loop
+from .sequence import Completion, Statement, compile_block
 from .tape import ROOM, SEGMENT_RECORDS, Site
+from .targets import compile_target
 from .values import BREAK, CONTINUE, FRAME_HEAD
 
-Completion: TypeAlias = "int | Split | None"
-Statement: TypeAlias = Callable[[list[Any]], Completion]
 Step: TypeAlias = Callable[[list[Any], Any], Completion]
 
 
 def loop_body(c: Compiler, node: program.While | program.For) -> Statement:
     """The body of a loop; an empty one counts as a step, or `while true { }` would never end."""
-    from .statements import compile_block, counted
-
     if c.counts and not node.body:
         return counted(lambda frame: None, node.span)
     return compile_block(c, node.body)
@@ -49,8 +47,6 @@ def _leave_loop(frame: list[Any]) -> Completion:
 
 
 def compile_for(c: Compiler, node: program.For) -> Statement:
-    from .statements import compile_target
-
     setter, body = compile_target(c, node.target), loop_body(c, node)
     sequence = _compile_sequence(c, node.iterable)
     slot = node.target.slot if isinstance(node.target, program.NameTarget) else None
@@ -145,11 +141,11 @@ def _loop(
 
 def _compile_sequence(c: Compiler, node: program.Expression) -> Closure:
     """What a `for` goes through; `range`, `zip` and `enumerate` as they come, without a list."""
-    if isinstance(node, program.Apply) and node.op.name in builtins.LAZY:
-        lazy, site = builtins.LAZY[node.op.name], Site(node.op, node.span)
-        operands = [compile_expression(c, o) for o in node.operands if o is not None]
+    if isinstance(node, program.Apply) and node.op.name in LAZY:
+        lazy, site = LAZY[node.op.name], Site(node.op, node.span)
+        operands = [c.expression(o) for o in node.operands if o is not None]
         if node.op.name == "range":
             operands = [deciding(c, operand, node.span) for operand in operands]
         return lambda frame: lazy(frame[0], site, [operand(frame) for operand in operands])
-    value, span = compile_value(c, node), node.span
-    return lambda frame: builtins.iterate(frame[0], value(frame), span)
+    value, span = c.value(node), node.span
+    return lambda frame: iterate(frame[0], value(frame), span)

@@ -18,7 +18,6 @@ from .apply import apply
 from .backends import shape_of
 from .blocks import in_blocks
 from .by_rows import ApartError, part_by_lack, parts_of
-from .calls import call_value
 from .changes import keep_changes, take_back, take_back_told, told
 from .divergence import merge
 from .lanes import Group, Lanes, UnrelatedError
@@ -53,7 +52,7 @@ def call_mapped(run: Run, transform: Transform, arguments: list[Any], keywords: 
 
     def call(group: Group, given: list[Any]) -> Any:
         named = dict(zip(keywords, given[len(arguments) :], strict=True))
-        return _call(run, group, partial(call_value, run, transform.function, given[: len(arguments)], named, site), site)
+        return _call(run, group, partial(run.call, transform.function, given[: len(arguments)], named, site), site)
 
     outside, divisions = run.group, len(run.changes)
     value = in_blocks(run, group.size, pairs, lambda block, values: call(block, unfolded(block, values)))
@@ -89,7 +88,7 @@ def _row_by_row(
             given = [value if axis is None else _row(run, value, axis, k, site) for value, axis in pairs]
             first = len(given) - len(keywords)
             named = dict(zip(keywords, given[first:], strict=True))
-            values.append(call_value(run, transform.function, given[:first], named, site))
+            values.append(run.call(transform.function, given[:first], named, site))
         first_one, *others = values
         if run.changes[-1] or any(_nesting(value) != _nesting(first_one) for value in others):
             return None

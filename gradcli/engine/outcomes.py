@@ -11,8 +11,8 @@ from ..lang import program
 from .backends import shape_of
 from .by_rows import joint
 from .compiler import Compiler
+from .conditions import truth
 from .equality import same
-from .expressions import compile_value, truth
 from .lanes import Group, Lanes, spread
 from .run import Expectation, Run
 from .tape import primal
@@ -37,7 +37,7 @@ def note(run: Run, line: int, message: str, span: Span, bad: Any = None, group: 
 
 
 def compile_expect(c: Compiler, node: program.Expect) -> Callable[[list[Any]], None]:
-    value, line = compile_value(c, node.value), node.span.line
+    value, line = c.value(node.value), node.span.line
     if node.close_to is None:
 
         def expect(frame: list[Any]) -> None:
@@ -50,8 +50,8 @@ def compile_expect(c: Compiler, node: program.Expect) -> Callable[[list[Any]], N
             note(frame[0], line, message, node.value.span, bad, group)
 
         return expect
-    other = compile_value(c, node.close_to)
-    options = [(name, compile_value(c, expression)) for name, expression in node.options]
+    other = c.value(node.close_to)
+    options = [(name, c.value(expression)) for name, expression in node.options]
 
     def expect_close(frame: list[Any]) -> None:
         tolerances = {"rtol": RTOL, "atol": ATOL}

@@ -7,7 +7,6 @@ value of the call is the record's: a sweep that comes to it asks the rule (`own_
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from ..lang import program
@@ -15,7 +14,7 @@ from ..ops import OPS
 from ..ops.op import Op
 from .backends import is_inexact
 from .boxes import Dual, level_of, levels_of, primal, up_to
-from .compiler import Closure, Compiler
+from .compiler import Closure
 from .lanes import Lanes, spread
 from .own_rules import Captured, OwnCall, captured_error, numbered, opaque_error, shelve
 from .run import Run
@@ -225,16 +224,3 @@ def _updated(rule: program.Function) -> set[int]:
 def with_rule(code: Code, rule: Code | None) -> Closure:
     """The body of a function whose rule has the code `rule`; of an opaque one where that is None."""
     return OwnFunction(code, rule).call
-
-
-def compile_backward(c: Compiler, node: program.Backward) -> Callable[[list[Any]], None]:
-    """`backward f(dy, …) { … }`: puts the rule where the calls of this function value find it."""
-    from .calls import compile_function
-    from .expressions import compile_expression
-
-    function, rule = compile_expression(c, node.function), compile_function(c, node.rule)
-
-    def register(frame: list[Any]) -> None:
-        function(frame).cells[-1][0] = rule(frame)
-
-    return register

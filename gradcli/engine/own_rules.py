@@ -20,6 +20,8 @@ from .apply import apply, to_array
 from .backends import dtype_name, is_complex, shape_of
 from .boxes import level_of, primal, up_to
 from .by_rows import by_sort, part_by
+from .invoke import call_function
+from .iteration import unpacked
 from .keeping import KeepingTrace
 from .lanes import Group, Lanes, common, deepest, spread
 from .run import Run
@@ -196,8 +198,6 @@ def _of_one_group(sweep: StructuralSweep, dy: Any) -> tuple[Group | None, Any]:
 
 
 def _call(run: Run, rule: Function, arguments: list[Any], site: Site) -> Any:
-    from .calls import call_function
-
     return call_function(run, rule, arguments, {}, site)
 
 
@@ -261,13 +261,11 @@ class _Answer:
 
     def _paired(self, part: Any, g: Any, name: str) -> Iterator[tuple[int, Any, str]]:
         """Each input in an argument, with its gradient and what it is called."""
-        from .builtins import rows
-
         g = read(g)
         if g is None or part is None:
             return
         if type(part) is List:
-            g = List(rows(self.run, self.site, g)) if shape_of(primal(g)) else g
+            g = List(unpacked(self.run, self.site, g)) if shape_of(primal(g)) else g
             if type(g) is not List or len(g) != len(part):
                 self._fail(f"returned {describe(g)} for `{name}`, which is a list of {len(part)}")
             for k, (inner, each) in enumerate(zip(part, g, strict=True)):

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from ..lang import program
+from ..lang.program.walks import own_nodes
 from ..ops.op import Op
-from .compiler import own_nodes
 
 # What an expression is: a derivative; a function that gives one; a list of a value and a derivative; a function that gives that.
 Kind = Literal["", "derivative", "function", "pair", "function of pairs"]

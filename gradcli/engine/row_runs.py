@@ -16,7 +16,8 @@ import numpy as np
 from ..diagnostics import Diagnostic, GradcliError
 from .backends import Backend, backend_for
 from .by_rows import ApartError
-from .evaluator import Compiled, execute, release
+from .compiled import Compiled
+from .evaluator import execute, new_run, release
 from .lanes import Group, Lanes, UnrelatedError
 from .run import Run, Settings
 
@@ -131,7 +132,7 @@ class RowRuns:
 
     def _run(self, values: dict[str, Any], group: Group | None) -> Run:
         self.runs += 1
-        run = Run(self.settings, {**self.inputs, **values})
+        run = new_run(self.settings, {**self.inputs, **values})
         run.group, run.parts_rows = group, group is not None
         return run
 

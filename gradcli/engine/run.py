@@ -11,7 +11,7 @@ from ..diagnostics import Diagnostic, GradcliError, Span
 from .backends import Backend, backend_for, checked_int
 from .keeping import KeepingTrace
 from .lanes import Group
-from .tape import Trace
+from .tape import Site, Trace
 from .windows import Window
 
 MAX_DEPTH = 2000  # calls inside calls
@@ -51,6 +51,17 @@ class Unconnected(NamedTuple):
     window: Window
 
 
+class Dispatch(NamedTuple):
+    """What operations reach that is above them: handed to a run when it is made.
+
+    push  forward mode of an operation: `(run, site, values, options, level) -> value`
+    call  a call of any value: `(run, callee, arguments, keywords, site, path) -> value`
+    """
+
+    push: Callable[..., Any]
+    call: Callable[..., Any]
+
+
 class Run:
     """The state of a run. Frames hold it in their first slot, so every closure can reach it.
 
@@ -82,13 +93,14 @@ class Run:
     """
 
     __slots__ = (
-        "_free_memory", "asks", "attached", "backend", "bodies", "changes", "claims", "compiled", "declared", "depth", "derives",
-        "diagnostics", "direction", "direction_level", "domains", "draws", "executed", "expectations", "group", "imports",
-        "inputs", "level", "once", "outputs", "parts_rows", "passed", "paused", "place", "printed", "recordings",
-        "replaced", "rules", "settings", "sizes", "steps", "trace", "unconnected", "used_inputs",
+        "_free_memory", "asks", "attached", "backend", "bodies", "changes", "claims", "compiled", "declared", "depth",
+        "derives", "diagnostics", "direction", "direction_level", "dispatch", "domains", "draws", "executed", "expectations",
+        "group", "imports", "inputs", "level", "once", "outputs", "parts_rows", "passed", "paused", "place", "printed",
+        "recordings", "replaced", "rules", "settings", "sizes", "steps", "trace", "unconnected", "used_inputs",
     )  # fmt: skip
 
-    def __init__(self, settings: Settings, inputs: Mapping[str, Any], keeps_all: bool = False) -> None:
+    def __init__(self, dispatch: Dispatch, settings: Settings, inputs: Mapping[str, Any], keeps_all: bool = False) -> None:
+        self.dispatch = dispatch
         self.settings = settings
         self.inputs = inputs
         self.backend: Backend = backend_for(settings.device)
@@ -122,6 +134,10 @@ class Run:
         self.steps = self.passed = 0
         self.depth = 0
         self._free_memory: int | None = None
+
+    def call(self, callee: Any, arguments: list[Any], keywords: dict[str, Any], site: Site) -> Any:
+        """Calls a value: a function, a transform, a builtin or an instance. Raises GradcliError (E308) for anything else."""
+        return self.dispatch.call(self, callee, arguments, keywords, site)
 
     def traces(self) -> list[Trace]:
         """The traces that can record, the innermost first."""

@@ -10,12 +10,11 @@ from __future__ import annotations
 from typing import Any
 
 from .boxes import Dual
-from .calls import call_function, call_value
 from .levels import Recording, level_numbers, parted
 from .run import Run
 from .scalar_sweep import sweep_floats
 from .tape import Segment, Site, leaf_numbers
-from .values import Function, List, Variable
+from .values import List, Variable
 
 
 def is_short(run: Run) -> bool:
@@ -60,7 +59,7 @@ def value_and_slopes(
             given[k] = _boxed(arguments[k], begin, inputs)
     run.recordings += 1
     try:
-        value = (call_function if type(function) is Function else call_value)(run, function, given, {}, site)
+        value = run.call(function, given, {}, site)
     finally:
         run.recordings -= 1
     if type(value) is tuple and value[2] is begin and type(value[0]) is float and not begin.earlier:
@@ -95,7 +94,7 @@ def along_float(run: Run, function: Any, arguments: list[Any], x: float, tangent
     given = arguments.copy()
     given[0] = Dual(x, tangent, level)
     try:
-        value = (call_function if type(function) is Function else call_value)(run, function, given, {}, site)
+        value = run.call(function, given, {}, site)
     finally:
         run.level = outside
     return parted(value, level)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn
 from weakref import WeakSet
 
 from ..diagnostics import Span, did_you_mean
@@ -13,25 +13,22 @@ from ..ops.op import BindingError, Signature
 from .apply import plain_array
 from .backends import is_inexact
 from .batches import batch_jacobian
-from .compiler import Compiler
+from .compiler import Closure, Compiler
+from .conditions import truth
 from .derivatives import grad
 from .jacobians import jacobian
 from .keeping import KeepingTrace
 from .run import Run
+from .sequence import compile_block
 from .tape import Site, primal
 from .values import FRAME_HEAD, Cell, Instance, List, Tape, Variable, describe, is_number, read
 from .windows import Window
 
-Statement: TypeAlias = "Callable[[list[Any]], Any]"
 
-
-def compile_tape(c: Compiler, node: program.Tape) -> Statement:
-    from .expressions import compile_value, truth
-    from .statements import compile_block
-
+def compile_tape(c: Compiler, node: program.Tape) -> Closure:
     c.asks = c.asks or c.in_function
     k, cell = node.slot.index + FRAME_HEAD, node.slot.cell
-    options = [(name, compile_value(c, value), value.span) for name, value in node.options]
+    options = [(name, c.value(value), value.span) for name, value in node.options]
     body = compile_block(c, node.body)
 
     def run_tape(frame: list[Any]) -> Any:
@@ -66,9 +63,7 @@ def unwatch(run: Run, window: Window) -> None:
     window.watched = None
 
 
-def compile_pause(c: Compiler, node: program.Pause) -> Statement:
-    from .statements import compile_block
-
+def compile_pause(c: Compiler, node: program.Pause) -> Closure:
     body = compile_block(c, node.body)
 
     def run_pause(frame: list[Any]) -> Any:
@@ -89,11 +84,9 @@ def compile_pause(c: Compiler, node: program.Pause) -> Statement:
 # ---- watch -----------------------------------------------------------------------------------------------------------
 
 
-def compile_watch(c: Compiler, node: program.Watch) -> Statement:
-    from .expressions import compile_expression
-
-    items = [(compile_expression(c, value), slot, value.span) for value, slot in node.items]
-    tape = None if node.tape is None else compile_expression(c, node.tape)
+def compile_watch(c: Compiler, node: program.Watch) -> Closure:
+    items = [(c.expression(value), slot, value.span) for value, slot in node.items]
+    tape = None if node.tape is None else c.expression(node.tape)
 
     def run_watch(frame: list[Any]) -> None:
         run = frame[0]

@@ -9,7 +9,7 @@ from ..ops.op import Op
 from .apply import to_array
 from .backends import is_scalar
 from .boxes import primal
-from .modules import call_member
+from .instances import call_member
 from .run import Run
 from .tape import Site
 from .values import Instance, List, Transform, leaves, map_structure, read

@@ -15,7 +15,6 @@ from .apply import apply
 from .backends import count, dtype_name, is_inexact, shape_of
 from .batches import joined, verify_batch, warn_of_mixing
 from .boxes import primal
-from .calls import call_value
 from .columns import columns
 from .compressed import zero_block
 from .derivatives import beside, direction, note_unconnected, seeds_for, verify_target, zeros_like
@@ -245,7 +244,7 @@ def _columns(
 
     found = columns(run, move, structure.numbers, site)
     if value is None:
-        value = call_value(run, transform.function, arguments, keywords, site)
+        value = run.call(transform.function, arguments, keywords, site)
         verify_target(run, value, site.span, of=transform.function)
     blocks = []
     for i, target in enumerate(map(read, leaves(value))):

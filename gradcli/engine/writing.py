@@ -9,14 +9,15 @@ from typing import Any, NoReturn
 from ..diagnostics import GradcliError
 from ..lang import program
 from ..ops import OPS
+from .access import GETITEM, dict_item, fail_index, list_item, member, read_index, verify_index
 from .apply import apply, to_array
 from .backends import CPU, dtype_name, shape_of
 from .boxes import UNBOXED, Dual, level_of, lowered, primal
 from .by_rows import agreed_value
 from .compiler import Closure, Compiler
-from .indexing import GETITEM, compile_items, dict_item, fail_index, list_item, member, read_index, verify_index
+from .indexing import compile_items
+from .instances import refuse_assignment
 from .lanes import Group, Lanes
-from .modules import refuse_assignment
 from .run import Run
 from .tape import Blank, Site, blank
 from .values import FRAME_HEAD, UNSET, Instance, List, Variable, describe, read, show_shape

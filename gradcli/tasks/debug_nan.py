@@ -11,8 +11,9 @@ from ..engine.ancestry import Ancestry
 from ..engine.backends import count, ieee, shape_of
 from ..engine.blame import blame, blame_gradient, blame_plain
 from ..engine.boxes import primal
+from ..engine.compiled import deep_stack
 from ..engine.derivatives import gradients, ones_like, verify_target
-from ..engine.evaluator import compile_program, deep_stack, execute, release
+from ..engine.evaluator import compile_program, execute, release
 from ..engine.jacobians import unit
 from ..engine.nonfinite import Maker, is_finite
 from ..engine.reasons import Reason, number_on

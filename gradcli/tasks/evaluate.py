@@ -11,6 +11,8 @@ from typing import Any
 from ..collector import collector_paused
 from ..diagnostics import Diagnostic, GradcliError, Source, did_you_mean
 from ..engine.backends import ieee, shape_of
+from ..engine.compiled import Compiled as Compiled
+from ..engine.compiled import declared_names, deep_stack
 from ..engine.compressed import Sparse, zero_block
 from ..engine.derivatives import (
     differentiable,
@@ -20,10 +22,9 @@ from ..engine.derivatives import (
     zeros_like,
 )
 from ..engine.derived import asks_for_nothing, differentiates_once, outputs_of_variables
-from ..engine.evaluator import Compiled as Compiled
-from ..engine.evaluator import compile_program, declared_names, deep_stack, execute, release
+from ..engine.evaluator import compile_program, execute, new_run, release
+from ..engine.instances import named_variables
 from ..engine.jacobians import entries, hessians, jacobians
-from ..engine.modules import named_variables
 from ..engine.run import Run
 from ..engine.tape import primal
 from ..engine.tracing import dump
@@ -67,7 +68,7 @@ def evaluate(node: program.Program, inputs: Mapping[str, Any], options: Options,
     forward = ForwardRuns(compiled, inputs, options) if mode == "forward" else None
     evaluation = Evaluation(node.source.name, mode=mode)
     while True:
-        run = Run(options.settings, inputs) if forward is None else forward.first()
+        run = new_run(options.settings, inputs) if forward is None else forward.first()
         answer = None
         started = time.perf_counter()
         try:
@@ -142,7 +143,7 @@ def constant(text: str, name: str) -> Any:
         node = resolve(parse(source), source)
         if not node.is_expression or node.names.keys() - {result for result, _ in node.results}:
             raise GradcliError(Diagnostic("E005", f"the value given for `{name}` isn't a constant: {text[:80]}"))
-        run = Run(Options(max_steps=1000, max_memory=2**30).settings, {})
+        run = new_run(Options(max_steps=1000, max_memory=2**30).settings, {})
         frame = execute(compile_program(run.settings, node), run)
         value = plain(_result_values(node, run, frame)["result"])
         if is_callable(value):

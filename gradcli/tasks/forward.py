@@ -11,8 +11,9 @@ from typing import Any
 from ..diagnostics import Diagnostic, GradcliError
 from ..engine.backends import backend_for, count, is_complex, is_inexact, shape_of
 from ..engine.boxes import level_of, lowered, primal
+from ..engine.compiled import Compiled
 from ..engine.derived import asks_for_nothing, has_elements, scalar_variables
-from ..engine.evaluator import Compiled, execute, release
+from ..engine.evaluator import execute, new_run, release
 from ..engine.jacobians import unit
 from ..engine.levels import perturb
 from ..engine.run import Run
@@ -49,7 +50,7 @@ class ForwardRuns:
     def first(self) -> Run:
         """The run that gives the values: recorded only if the program itself asks for derivatives, or where Jacobians are
         asked for, which tangents over the trace give all at once."""
-        run = Run(self.options.settings, self.inputs)
+        run = new_run(self.options.settings, self.inputs)
         if not self.recorded:
             perturb(run, lambda name, state: unit(run, state, 0) if name == self.leading else None, traced=False)
         return run
@@ -83,7 +84,7 @@ class ForwardRuns:
         elements = []
         for k in range(max(count(shape_of(source.state)), 1)):  # an empty array has a run, too: is it connected?
             for turn in turns:
-                run = Run(self.options.settings, self.inputs)
+                run = new_run(self.options.settings, self.inputs)
 
                 def direction(name: str, state: Any, k: int = k, turn: Any = turn, run: Run = run) -> Any:
                     if name != source.name:

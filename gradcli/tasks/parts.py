@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from ..diagnostics import Diagnostic, GradcliError
 from ..engine.backends import shape_of
 from ..engine.boxes import primal
-from ..engine.modules import named_variables
+from ..engine.instances import named_variables
 from ..engine.run import Run
 from ..engine.values import List, read, show_shape
 from ..lang import program

@@ -10,8 +10,9 @@ from ..collector import collector_paused
 from ..diagnostics import Diagnostic, GradcliError
 from ..engine import reasons
 from ..engine.backends import ieee
+from ..engine.compiled import deep_stack
 from ..engine.derivatives import differentiable
-from ..engine.evaluator import compile_program, deep_stack, execute
+from ..engine.evaluator import compile_program, execute, new_run
 from ..engine.run import Run
 from ..engine.values import Variable
 from ..lang import program
@@ -27,13 +28,13 @@ UNSAID = "the program is too long to look for the reason unasked; `gradcli why` 
 
 def keeping_run(inputs: Mapping[str, Any], options: Options) -> Run:
     """A run that keeps everything."""
-    return Run(options.settings, inputs, keeps_all=True)
+    return new_run(options.settings, inputs, keeps_all=True)
 
 
 def _short_run(inputs: Mapping[str, Any], options: Options) -> Run:
     """The same within a budget of steps, for what nobody asked for."""
     budget = min(EXPLAIN_STEPS, options.max_steps or EXPLAIN_STEPS)
-    return Run(options.with_changes(max_steps=budget).settings, inputs, keeps_all=True)
+    return new_run(options.with_changes(max_steps=budget).settings, inputs, keeps_all=True)
 
 
 def with_reason(node: program.Program, inputs: Mapping[str, Any], options: Options, failed: list[Diagnostic]) -> list[Diagnostic]:

@@ -11,9 +11,10 @@ from typing import Any
 from ..collector import collector_paused
 from ..diagnostics import Diagnostic, GradcliError
 from ..engine.backends import ieee
+from ..engine.compiled import Compiled, deep_stack
 from ..engine.derivatives import differentiable
-from ..engine.evaluator import Compiled, compile_program, deep_stack, execute
-from ..engine.modules import named_variables
+from ..engine.evaluator import compile_program, execute
+from ..engine.instances import named_variables
 from ..engine.symbolic import calculus, printing
 from ..engine.symbolic.algebra import as_condition, attached, is_form
 from ..engine.symbolic.code import Part

@@ -19,11 +19,12 @@ from ..engine.ancestry import Way
 from ..engine.backends import ieee, shape_of
 from ..engine.blame import blame_gradient, blame_value
 from ..engine.boxes import primal
+from ..engine.compiled import deep_stack
 from ..engine.derivatives import differentiable, ones_like, verify_target
 from ..engine.discarded import discarded
 from ..engine.elements import dependents
-from ..engine.evaluator import compile_program, deep_stack, execute, release
-from ..engine.modules import named_variables
+from ..engine.evaluator import compile_program, execute, release
+from ..engine.instances import named_variables
 from ..engine.nonfinite import Maker, is_finite
 from ..engine.reasons import Reason, Reasons, number_on
 from ..engine.run import Run, Unconnected

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.engine.evaluator import new_run
 from gradcli.engine.lanes import Lanes
 from gradcli.engine.rules import Language, Value
-from gradcli.engine.run import Run, Settings
+from gradcli.engine.run import Settings
 
 from ..ops.sweeps import Session
 from . import standin
@@ -37,7 +38,7 @@ class DeviceLanguage(Language):
 class DeviceSession(Session):
     def __init__(self, *values: Any) -> None:
         super().__init__()
-        self.run = Run(Settings(device="cuda"), {})
+        self.run = new_run(Settings(device="cuda"), {})
         self.m = DeviceLanguage(self.run, self.m.site)
         self.leaves = [self.run.trace.leaf(to_device(v)) for v in values]
         self.operands = [Value(leaf, self.m) for leaf in self.leaves]

@@ -9,7 +9,7 @@ import numpy as np
 
 import gradcli
 from gradcli.diagnostics import Diagnostic, GradcliError
-from gradcli.engine.evaluator import compile_program, execute
+from gradcli.engine.evaluator import compile_program, execute, new_run
 from gradcli.engine.run import Run
 from gradcli.tasks.evaluation import Evaluation, Options
 
@@ -56,7 +56,7 @@ def warnings(source: str, **options: Any) -> list[Diagnostic]:
 def executed(source: str, **options: Any) -> tuple[Run, list[Any]]:
     """A run and its top-level frame, for tests that look at the trace itself."""
     settings = Options(**options).settings
-    run = Run(settings, {})
+    run = new_run(settings, {})
     return run, execute(compile_program(settings, gradcli.load(source=source)._resolved), run)
 
 

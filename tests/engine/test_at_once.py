@@ -12,10 +12,9 @@ import pytest
 import gradcli
 from gradcli.diagnostics import GradcliError
 from gradcli.engine import apply, indexing
-from gradcli.engine.evaluator import compile_program, execute
+from gradcli.engine.evaluator import compile_program, execute, new_run
 from gradcli.engine.history import ValueTrace
 from gradcli.engine.keeping import KeepingTrace
-from gradcli.engine.run import Run
 from gradcli.engine.symbolic.traces import FormTrace
 from gradcli.engine.tape import STRIDE, Blank, Trace, reachable
 from gradcli.tasks.evaluation import Options
@@ -92,7 +91,7 @@ def test_the_same_to_the_last_bit(source: str, dtype: str) -> None:
 def records(source: str, trace: Trace | None = None) -> list[Any]:
     """What a program leaves on the trace; without the numbers in arrays, unless all of them are kept."""
     settings = Options().settings
-    run = Run(settings, {})
+    run = new_run(settings, {})
     run.trace = run.trace if trace is None else trace
     compiled = compile_program(settings, gradcli.load(source=HEAD + source)._resolved, run.trace.keeps_all)
     frame = execute(compiled, run)

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 import gradcli
 from gradcli.diagnostics import GradcliError
-from gradcli.engine.evaluator import compile_program, execute
-from gradcli.engine.run import Run
+from gradcli.engine.evaluator import compile_program, execute, new_run
 from gradcli.engine.tape import Segment
 from gradcli.tasks.evaluation import Options
 
@@ -122,7 +121,7 @@ def test_scalars(program: str, expected: Any) -> None:
 def test_a_run_that_keeps_everything_goes_the_same_way(program: str, expected: Any) -> None:
     settings = Options().settings
     node = gradcli.load(source=f"x = 3.0; attach_grad(x); {program}; output r")._resolved
-    run = Run(settings, {}, keeps_all=True)
+    run = new_run(settings, {}, keeps_all=True)
     execute(compile_program(settings, node, keeps_all=True), run)
     assert [e.message for e in run.expectations if not e.passed] == []
     assert run.trace.recorders == 0

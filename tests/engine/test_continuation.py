@@ -11,8 +11,9 @@ from gradcli.diagnostics import Source, Span
 from gradcli.engine.apply import structural
 from gradcli.engine.backends import ieee
 from gradcli.engine.continuation import NotAnalyticError, continued
+from gradcli.engine.evaluator import new_run
 from gradcli.engine.formulas import scalar_function, scalar_partial
-from gradcli.engine.run import Run, Settings
+from gradcli.engine.run import Settings
 from gradcli.engine.tape import Site
 from gradcli.ops import OPS
 from gradcli.ops.op import Op
@@ -21,7 +22,7 @@ from ..ops.test_elementwise import REAL, points
 from ..ops.test_tangents import CALLS, movable
 
 STEP = 1e-30
-RUN = Run(Settings(), {})
+RUN = new_run(Settings(), {})
 
 # What computes with conjugates inside, or calls functions that take real numbers only.
 REFUSED = {

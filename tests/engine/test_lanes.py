@@ -10,6 +10,7 @@ from gradcli.diagnostics import Source, Span
 from gradcli.engine.apply import apply
 from gradcli.engine.backends import ieee
 from gradcli.engine.derivatives import gradients, ones_like
+from gradcli.engine.evaluator import new_run
 from gradcli.engine.lanes import Group, Lanes
 from gradcli.engine.run import Run, Settings
 from gradcli.engine.tape import Site, primal
@@ -33,7 +34,7 @@ def _program(run: Run, x: Any, v: Any, w: Any) -> Any:
 
 
 def _differentiated(x: Any, v: Any, w: Any) -> tuple[Any, list[Any]]:
-    run = Run(Settings(), {})
+    run = new_run(Settings(), {})
     leaves = [run.trace.leaf(value) for value in (x, v, w)]
     with ieee():
         y = _program(run, *leaves)
@@ -51,7 +52,7 @@ def test_rows_together_give_what_they_give_alone() -> None:
 
 
 def test_the_flag_is_not_read_off_the_shape() -> None:
-    run = Run(Settings(), {})
+    run = new_run(Settings(), {})
     square = np.ones((4, 4))
     y = apply(run, Site(OPS["mul"], SPAN), (Lanes(square, FOUR), np.arange(4.0)))
     np.testing.assert_array_equal(y.array, square * np.arange(4.0)[:, None])

@@ -11,6 +11,7 @@ import pytest
 from gradcli.diagnostics import Source, Span
 from gradcli.engine.apply import apply
 from gradcli.engine.boxes import Dual
+from gradcli.engine.evaluator import new_run
 from gradcli.engine.run import Run, Settings
 from gradcli.engine.scalar_calls import call_on_scalars
 from gradcli.engine.tape import STRIDE, Site
@@ -34,7 +35,7 @@ def boxed(run: Run, kind: str, x: float, k: int) -> Any:
 
 def done(op: Op, point: tuple[float, ...], kinds: tuple[str, ...], general: bool) -> str:
     """What an operation gives, and what it leaves on the trace."""
-    run = Run(SETTINGS, {})
+    run = new_run(SETTINGS, {})
     run.level = run.trace.level = ABOVE
     site, values = Site(op, SPAN), tuple([boxed(run, kind, x, k) for k, (kind, x) in enumerate(zip(kinds, point, strict=True))])
     y = apply(run, site, values) if general else call_on_scalars(run, site, *values)
@@ -74,7 +75,7 @@ def test_tangents_of_several_levels_and_above_the_trace(levels: tuple[int, int],
 
     found = []
     for general in (True, False):
-        run = Run(SETTINGS, {})
+        run = new_run(SETTINGS, {})
         run.level, run.trace.level = 3, 2
         site, values = Site(OPS["mul"], SPAN), given(run)
         y = apply(run, site, values) if general else call_on_scalars(run, site, *values)
@@ -84,7 +85,7 @@ def test_tangents_of_several_levels_and_above_the_trace(levels: tuple[int, int],
 
 
 def test_what_is_paused_has_no_tangent() -> None:
-    run = Run(SETTINGS, {})
+    run = new_run(SETTINGS, {})
     run.level, run.paused = 1, 1
     assert call_on_scalars(run, Site(OPS["mul"], SPAN), Dual(1.5, 1.0, 1), 2.0) == 3.0
 

@@ -9,9 +9,10 @@ import numpy as np
 
 from gradcli.diagnostics import Source, Span
 from gradcli.engine.boxes import Dual
+from gradcli.engine.evaluator import new_run
 from gradcli.engine.reverse import sweep
 from gradcli.engine.rules import Language, Value
-from gradcli.engine.run import Run, Settings
+from gradcli.engine.run import Settings
 from gradcli.engine.tape import Site, primal
 from gradcli.ops import OPS
 
@@ -22,7 +23,7 @@ class Session:
     """A run, its language, and values watched in it."""
 
     def __init__(self, *values: Any) -> None:
-        self.run = Run(Settings(), {})
+        self.run = new_run(Settings(), {})
         self.m = Language(self.run, Site(OPS["add"], Span(Source("<test>", "x"), 0, 1)))
         self.leaves = [self.run.trace.leaf(v) for v in values]
         self.operands = [Value(leaf, self.m) for leaf in self.leaves]

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from gradcli.diagnostics import Source, Span
+from gradcli.engine.evaluator import new_run
 from gradcli.engine.history import History, ValueTrace
 from gradcli.engine.rules import Language, Value
-from gradcli.engine.run import Run, Settings
+from gradcli.engine.run import Settings
 from gradcli.engine.tape import Site
 from gradcli.ops import OPS
 from gradcli.ops.op import Op
@@ -50,7 +51,7 @@ IDS = [f"{op.name}-{k}" for op, k, _, _ in CASES]
 
 def doubts(op: Op, k: int, operands: list[Any], options: dict[str, Any]) -> list[Doubt]:
     """What is blamed in a history of this operation alone, where operand `k` moves."""
-    run = Run(Settings(), {}, keeps_all=True)
+    run = new_run(Settings(), {}, keeps_all=True)
     run.trace = ValueTrace()
     m = Language(run, Site(OPS["add"], Span(Source("<test>", "x"), 0, 1)))
     leaf = run.trace.leaf(operands[k])

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ...diagnostics import Diagnostic, GradcliError, Span
+from ..evaluator import new_run
 from ..keeping import KeepingTrace
 from ..lanes import Lanes
 from ..run import Run, Settings
@@ -77,6 +78,6 @@ class FormTrace(KeepingTrace):
 def form_run(settings: Settings, inputs: Mapping[str, Any], script: Sequence[bool] = (), names: Collection[str] = ()) -> Run:
     """A run whose trace can be read as forms, in terms of the trainable variables and of what else is in `names`. The
     program must be compiled with `keeps_all=True`."""
-    run = Run(settings, inputs, keeps_all=True)
+    run = new_run(settings, inputs, keeps_all=True)
     run.trace = FormTrace(script, names)
     return run

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from ...diagnostics import Span
 from ...frozen import Frozen, field, frozen
 from ...ops.op import Op
 from .nodes import Node, Slot
-
-if TYPE_CHECKING:
-    from .statements import Statement
 
 
 @frozen
@@ -180,7 +177,7 @@ class Function(Node):
 
     name: str
     parameters: tuple[FunctionParameter, ...]
-    body: tuple[Statement, ...]
+    body: tuple[Any, ...]  # of statements, which are made of expressions in turn
     n_slots: int
     captures: tuple[tuple[Slot, Slot], ...] = ()
     self_slot: Slot | None = None

@@ -8,9 +8,9 @@ from typing import Any
 from ...collector import collector_paused
 from ...engine.backends import ieee, shape_of
 from ...engine.by_rows import part_by
-from ...engine.evaluator import deep_stack
+from ...engine.compiled import deep_stack
+from ...engine.instances import named_variables
 from ...engine.lanes import Lanes, spread
-from ...engine.modules import named_variables
 from ...engine.run import Run
 from ...engine.tape import primal
 from ...engine.values import List, is_number, plain, read, show

@@ -12,9 +12,9 @@ import numpy as np
 
 from ...diagnostics import Diagnostic
 from ...engine.backends import backend_for
+from ...engine.compiled import declared_names
 from ...engine.declarations import declarations
 from ...engine.devices import CPU, Sizes
-from ...engine.evaluator import declared_names
 from ...engine.native import standing_for
 from ...engine.requests import named_outputs
 from ...engine.row_runs import Answered, Ask, Failed, RowRuns

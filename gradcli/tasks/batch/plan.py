@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...diagnostics import Diagnostic, GradcliError, Source, did_you_mean
-from ...engine.evaluator import declared_names
+from ...engine.compiled import declared_names
 from ...engine.requests import named_outputs
 from ...lang import program
 from ..evaluation import Options

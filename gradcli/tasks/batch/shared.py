@@ -7,7 +7,7 @@ from typing import Any
 
 from ...diagnostics import Diagnostic, GradcliError, Span
 from ...engine.declarations import declarations
-from ...engine.modules import named_variables
+from ...engine.instances import named_variables
 from ...engine.row_runs import Answered, Failed
 from ...engine.run import Run
 from ...lang import program

@@ -15,6 +15,7 @@ from ...diagnostics import GradcliError
 from ...engine.apply import apply
 from ...engine.backends import CPU, is_complex, is_inexact, shape_of
 from ...engine.continuation import NotAnalyticError
+from ...engine.evaluator import new_run
 from ...engine.history import History, Step, compute, rounding
 from ...engine.lanes import Lanes
 from ...engine.own_rules import Held
@@ -148,7 +149,7 @@ def like(scatter: Scatter, value: Any) -> Any:
 
 def _pulled(run: Run, step: Step, operands: list[Any], options: Any, k: int, cotangent: Any, tangent: Any) -> float:
     """<the rule of `cotangent`, tangent>, by a sweep over a trace of this operation alone."""
-    alone = Run(run.settings, {})
+    alone = new_run(run.settings, {})
     leaf = alone.trace.leaf(operands[k])
     values = [leaf if j == k else v for j, v in enumerate(operands)]
     y = apply(alone, step.site, tuple(values), options)

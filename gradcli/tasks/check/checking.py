@@ -11,9 +11,9 @@ from typing import Any
 from ...collector import collect_rarely, collect_young, collector_paused, keep_for_good
 from ...diagnostics import Diagnostic, GradcliError
 from ...engine.discarded import discarded
-from ...engine.evaluator import execute, release
+from ...engine.evaluator import execute, new_run, release
 from ...engine.history import History
-from ...engine.run import Expectation, Run
+from ...engine.run import Expectation
 from ...engine.values import show
 from ...lang import program
 from ...recursion import in_one_piece
@@ -215,7 +215,7 @@ def _expectations(declared: Point, values: Mapping[str, Any]) -> list[Expectatio
     """What becomes of the program's `expect` statements with other values of its variables."""
     if not expected_lines(declared.program.node):
         return []
-    run = Run(declared.program.options.settings, {**declared.inputs, **values})
+    run = new_run(declared.program.options.settings, {**declared.inputs, **values})
     release(run, execute(declared.program.compiled, run))
     return run.expectations
 

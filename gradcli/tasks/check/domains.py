@@ -8,8 +8,7 @@ from typing import Any
 
 from ...diagnostics import Diagnostic, GradcliError
 from ...engine.backends import CPU, is_inexact, shape_of
-from ...engine.evaluator import execute, release
-from ...engine.run import Run
+from ...engine.evaluator import execute, new_run, release
 from ...engine.values import show
 from .point import Point
 
@@ -20,7 +19,7 @@ def random_points(point: Point, n: int) -> Iterator[dict[str, Any]]:
     interval without points."""
     program = point.program
     random = CPU.xp.random.default_rng(program.options.seed)
-    run = Run(program.options.settings, point.inputs)
+    run = new_run(program.options.settings, point.inputs)
     run.domains = []
     frame = execute(program.compiled, run)
     domains = []

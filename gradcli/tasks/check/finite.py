@@ -9,10 +9,10 @@ from typing import Any
 
 from ...engine.backends import CPU, is_inexact, shape_of
 from ...engine.boxes import primal
-from ...engine.compiler import own_nodes
 from ...engine.requests import named_outputs
 from ...engine.values import leaves, read, show
 from ...lang import program
+from ...lang.program.walks import own_nodes
 from .point import Case, Point
 from .results import DISAGREE, SKIPPED, CheckOptions, Finding
 

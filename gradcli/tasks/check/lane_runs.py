@@ -16,7 +16,7 @@ from ...engine.backends import CPU, shape_of
 from ...engine.boxes import level_of, lowered, primal
 from ...engine.by_rows import ApartError
 from ...engine.derivatives import number_of
-from ...engine.evaluator import execute, release
+from ...engine.evaluator import execute, new_run, release
 from ...engine.history import History, ValueTrace
 from ...engine.lanes import Group, Lanes, UnrelatedError
 from ...engine.levels import perturb
@@ -58,7 +58,7 @@ class LaneRun:
     ) -> None:
         self.size = next(iter(columns.values())).shape[-1]
         group = self.group = Group(self.size)
-        run = self.run = Run(
+        run = self.run = new_run(
             program.options.settings, {**inputs, **{n: Lanes(c, group) for n, c in columns.items()}}, kind == "kept"
         )
         run.group, run.parts_rows = group, True

@@ -12,12 +12,13 @@ from ...collector import collector_paused
 from ...diagnostics import GradcliError
 from ...engine.backends import CPU, ieee, is_complex, is_inexact, shape_of
 from ...engine.boxes import primal
+from ...engine.compiled import Compiled, deep_stack
 from ...engine.derivatives import gradients, number_of
 from ...engine.derived import asks_for_nothing
-from ...engine.evaluator import Compiled, compile_program, deep_stack, execute, release
+from ...engine.evaluator import compile_program, execute, new_run, release
 from ...engine.history import FEW_ROWS, PATIENCE, EnoughError, History, ValueTrace
+from ...engine.instances import named_variables
 from ...engine.levels import perturb
-from ...engine.modules import named_variables
 from ...engine.run import Run
 from ...engine.tape import Traced
 from ...engine.values import leaves, read
@@ -85,7 +86,7 @@ class Point:
 
     def __init__(self, program: Program, inputs: Mapping[str, Any]) -> None:
         self.program, self.inputs = program, inputs
-        self.run = Run(program.options.settings, inputs)
+        self.run = new_run(program.options.settings, inputs)
         self.frame = execute(program.compiled, self.run)
         self.answer = program.answer(self.run, self.frame)
         self.eps = 2.0**-52 if program.options.dtype == "float64" else 2.0**-23
@@ -105,7 +106,7 @@ class Point:
         return run, self.program.answer(run, frame, self.answer.targets)
 
     def _keeping_run(self, options: Options) -> tuple[Run, ValueTrace]:
-        run = Run(options.settings, self.inputs, keeps_all=True)
+        run = new_run(options.settings, self.inputs, keeps_all=True)
         trace = run.trace = ValueTrace(self.rows_one_by_one)
         run.bodies = 1  # functions with a rule of their own keep what their bodies gave
         return run, trace
@@ -176,7 +177,7 @@ class Point:
 
     def _tangents_of_a_run(self, moved: Direction) -> dict[str, float]:
         name, vector = self.answer.sources[moved.variable].name, moved.vector
-        run = Run(self.program.options.settings, self.inputs)
+        run = new_run(self.program.options.settings, self.inputs)
 
         def direction(variable: str, state: Any) -> Any:
             if variable != name:
@@ -317,7 +318,7 @@ class Case:
         for direction, h in moves:
             source = point.answer.sources[direction.variable]
             inputs[source.name] = source.state + h * direction.vector
-        run = Run(point.program.options.settings, inputs)
+        run = new_run(point.program.options.settings, inputs)
         if point.program.asks_for_nothing:  # nothing needs to be recorded
             perturb(run, lambda name, state: None, traced=False)
         frame = execute(point.program.compiled, run)

@@ -13,10 +13,9 @@ import numpy as np
 from gradcli.api import Program
 from gradcli.diagnostics import GradcliError, Source
 from gradcli.engine import fusion, long_loops
-from gradcli.engine.evaluator import execute
+from gradcli.engine.evaluator import execute, new_run
 from gradcli.engine.lanes import Lanes
 from gradcli.engine.row_runs import Answered, Failed, RowRuns
-from gradcli.engine.run import Run
 from gradcli.lang import program
 from gradcli.tasks.batch.answers import ask
 from gradcli.tasks.evaluate import Compiled, prepare
@@ -64,7 +63,7 @@ def _given(node: program.Program, point: dict[str, Any]) -> dict[str, Any]:
 
 
 def _alone(node: program.Program, compiled: Compiled, point: dict[str, Any]) -> Answer:
-    run = Run(OPTIONS.settings, point)
+    run = new_run(OPTIONS.settings, point)
     try:
         frame = execute(compiled, run)
         return Answer(ask(node, OPTIONS, run, frame))

@@ -1,0 +1,65 @@
+"""Walks over the resolved tree: the nodes below others, and the cells of a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from operator import attrgetter
+from typing import Any
+
+from .expressions import Argument, Function, FunctionParameter, ModuleLiteral
+from .nodes import Node, Slot
+from .statements import Import, Program
+
+
+class _Parts(dict[type, "Callable[[Any], tuple[Any, ...]] | None"]):
+    """What takes a kind of node apart: into the fields in which there may be others. None for what is no node."""
+
+    def __missing__(self, kind: Any) -> Callable[[Any], tuple[Any, ...]] | None:
+        parts: Callable[[Any], tuple[Any, ...]] | None = None
+        if issubclass(kind, Node | Argument | FunctionParameter):
+            names = [name for name in kind.FIELDS if name != "span"]
+            parts = attrgetter(*names) if len(names) > 1 else lambda node: tuple([getattr(node, name) for name in names])
+        self[kind] = parts  # once only, for other threads
+        return parts
+
+
+PARTS = _Parts()
+_OWN_FRAMES = frozenset((Function, Program))
+
+
+def own_nodes(nodes: Any, closed: frozenset[type] = _OWN_FRAMES) -> Iterator[Any]:
+    """Every node below, but for those of `closed` kinds and what is in them: functions and imported programs, which have
+    frames, and so names, of their own."""
+    pending = list(nodes)
+    while pending:
+        item = pending.pop()
+        kind = type(item)
+        if kind is tuple:
+            pending.extend(item)
+        elif kind not in closed and (parts := PARTS[kind]) is not None:
+            yield item
+            pending.extend(parts(item))
+
+
+def own_cells(body: Any, parameters: tuple[FunctionParameter, ...] = ()) -> set[int]:
+    """The slots of a frame that hold cells, as the nodes of its body mention them (inner functions have their own frames)."""
+    found = {p.slot.index for p in parameters if p.slot.cell}
+    pending: list[Any] = list(body)
+    while pending:
+        node = pending.pop()
+        kind = type(node)
+        if kind is tuple:
+            pending.extend(node)
+        elif kind is Slot:
+            if node.cell:
+                found.add(node.index)
+        elif kind is Import:
+            pending.append(node.slot)  # the imported program has a frame of its own
+        elif kind is ModuleLiteral:
+            pending.append(node.function)  # the members are slots of its frame
+        elif kind is Function:
+            found.update([outer.index for outer, _ in node.captures])
+            pending.extend([p.default for p in node.parameters])
+        elif (parts := PARTS[kind]) is not None:
+            pending.extend(parts(node))
+    return found
