@@ -11,7 +11,7 @@ import pytest
 
 import gradcli
 from gradcli.diagnostics import GradcliError
-from gradcli.engine import apply, indexing
+from gradcli.engine import apply, access
 from gradcli.engine.evaluator import compile_program, execute, new_run
 from gradcli.engine.history import ValueTrace
 from gradcli.engine.keeping import KeepingTrace
@@ -54,7 +54,7 @@ HEAD = "var x = linspace(0.3, 1.7, 4); var w = linspace(-1.0, 2.0, 4); var m = r
 def the_long_way() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(apply, "at_once", lambda *given: None)
-        patch.setattr(indexing, "part_of_array", lambda *given: None)
+        patch.setattr(access, "part_of_array", lambda *given: None)
         yield
 
 
