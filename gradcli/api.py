@@ -13,8 +13,8 @@ from .tasks.evaluation import Evaluation, Options
 from .tasks.programs import parse_program, read_source
 
 if TYPE_CHECKING:
+    from .engine.compiled import Compiled
     from .lang.program import Program as ResolvedProgram
-    from .tasks.evaluate import Compiled
 
 
 def load(path: str | os.PathLike[str] | None = None, *, source: str | None = None) -> Program:
@@ -43,7 +43,8 @@ class Program:
         inputs or the program; its `evaluation` then holds what was computed and printed before a run-time error. A failed
         `expect` isn't an error: see `Evaluation.expectations`.
         """
-        from .tasks.evaluate import evaluate, prepare
+        from .tasks.answer import prepare
+        from .tasks.evaluate import evaluate
 
         values = {**(inputs or {}), **names}
         if self._resolved.is_expression and not self._resolved.names.keys() >= values.keys():

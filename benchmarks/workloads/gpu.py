@@ -50,10 +50,10 @@ def by_hand(dtype: str) -> list[Any]:
 
 
 def _gradcli(dtype: str) -> Task:
-    from gradcli.engine.backends import backend_for
     from gradcli.engine.row_runs import RowRuns
+    from gradcli.engine.selection import backend_for
+    from gradcli.tasks.answer import prepare
     from gradcli.tasks.batch.answers import ask
-    from gradcli.tasks.evaluate import prepare
 
     node, options = _parsed(dtype)
     compiled, backend = prepare(node, options), backend_for("cuda")
@@ -160,7 +160,7 @@ def _on_cpu(tensor: Any) -> Any:
 
 def _lacks() -> str:
     from gradcli.diagnostics import GradcliError
-    from gradcli.engine.devices import several
+    from gradcli.engine.selection import several
 
     try:
         several("cuda")

@@ -58,7 +58,7 @@ def _configure(ctx: Any, parameter: Any, is_off: bool) -> None:
         return
     from .config import defaults
 
-    found = ctx.meta[_CONFIG] = defaults(ctx.info_name)
+    found = ctx.meta[_CONFIG] = defaults(ctx.info_name, COMMANDS, load_command)
     ctx.default_map = found.map
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -44,28 +44,29 @@ class Defaults(NamedTuple):
         return {name: setting.value for name, setting in self.settings.items()}
 
 
-def defaults(command: str) -> Defaults:
-    """The defaults of a command. Raises GradcliError (E007) where the file of the project is wrong, for any command."""
+def defaults(command: str, commands: Sequence[str], load: Callable[[str], Any]) -> Defaults:
+    """The defaults of a command; `load` gives each of the `commands` that there are.
+
+    Raises GradcliError (E007) where the file of the project is wrong, for any command.
+    """
     notes: list[Diagnostic] = []
     file = _find(notes)
     if file is None:
         return Defaults({}, notes)
-    from .app import COMMANDS, load_command
-
-    options = {name: _options(load_command(name)) for name in COMMANDS}
+    options = {name: _options(load(name)) for name in commands}
     anywhere = {key for known in options.values() for key in known}
-    found: dict[str, dict[str, Setting]] = {name: {} for name in COMMANDS}
+    found: dict[str, dict[str, Setting]] = {name: {} for name in commands}
     for key, value in file.table.items():
         if key in options and isinstance(value, dict):
             for inner, given in value.items():
                 _verify_known(file, key, inner, options[key])
                 found[key][options[key][inner].name] = _setting(file, key, inner, given, options[key][inner])
             continue
-        _verify_known(file, "", key, anywhere | set(COMMANDS))
-        commands = [name for name in COMMANDS if key in options[name]]
-        if not any(key in ALLOWED[name] for name in commands):
+        _verify_known(file, "", key, anywhere.union(commands))
+        takers = [name for name in commands if key in options[name]]
+        if not any(key in ALLOWED[name] for name in takers):
             _refuse(file, "", key)
-        for name in commands:
+        for name in takers:
             found[name].setdefault(options[name][key].name, _setting(file, name, key, value, options[name][key], at=""))
     return Defaults(found[command], notes)
 

@@ -14,11 +14,10 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache, cached_property, partial
 from typing import Any
 
-from ..diagnostics import Diagnostic, GradcliError
 from ..ops.op import Op
 from .array_edges import first_of_zeros, power
 from .blas import blas_advised
-from .devices import free_host_memory, is_gpu
+from .host_memory import free_host_memory
 
 ALONE = 10_000  # elements of a product that OpenBLAS computes in one thread; to wait for others can take very long
 LINE = 8  # float64 numbers in a line of the cache
@@ -199,20 +198,6 @@ def _keep_freed_memory() -> None:
 
 
 CPU = Backend("cpu", "numpy", "scipy.special", chunk=16_384)
-
-
-def backend_for(device: str) -> Backend:
-    """The backend of `cpu`, `cuda` or `cuda:N`, which is this thread's device from now on. Raises GradcliError where the
-    device isn't there (E501, exit 5), and for what is no name of one (E001)."""
-    if device == "cpu":
-        return CPU
-    from .cuda import backend_on
-
-    if not is_gpu(device) or device == "cuda:all":
-        raise GradcliError(Diagnostic("E001", f"`{device}` is no single device", help="write `cpu`, `cuda` or `cuda:N`"))
-    backend = backend_on(device)
-    backend.use()
-    return backend
 
 
 # ---- dtypes and shapes -----------------------------------------------------------------------------------------------

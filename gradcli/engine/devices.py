@@ -46,36 +46,3 @@ def is_gpu(device: str) -> bool:
 def sizes_for(device: str) -> Sizes:
     """What a device takes at a time. Raises GradcliError (E001)."""
     return GPU if is_gpu(device) else CPU
-
-
-def several(device: str) -> tuple[str, ...]:
-    """The devices that a name stands for: `cuda:all` is every GPU. Raises GradcliError where one isn't there (E501), and
-    for what is no name of a device (E001)."""
-    if not is_gpu(device):
-        return (device,)
-    from .cuda import backend_on, count
-
-    if device == "cuda:all":
-        return tuple([f"cuda:{number}" for number in range(count(device))])
-    backend_on(device)
-    return (device,)
-
-
-def free_host_memory() -> int:
-    """Bytes that the process may still take: what the machine has available, or less where a limit is set."""
-    import os
-    import resource
-
-    available = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
-    try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
-            for line in lines:
-                if line.startswith("MemAvailable:"):
-                    available = int(line.split()[1]) * 1024
-    except OSError:
-        available = available or 2**40  # not Linux: the result of sysconf is all there is
-    for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA):
-        soft, _ = resource.getrlimit(kind)
-        if soft != resource.RLIM_INFINITY:
-            available = min(available, soft)
-    return available

@@ -11,25 +11,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any
 
 from ..ops.formula import Formula
-from .backends import CPU, address_of
+from .backends import CPU
+from .strided import FLOATS, Kernel, Strided, strided
 
 _TIMES: ContextVar[float] = ContextVar("times", default=1.0)
 _READ: ContextVar[list[bool] | None] = ContextVar("read", default=None)
-FLOATS = frozenset("df")  # what kernels compute with, by NumPy's letters
 AFTER = 2**24  # operations on elements; NumPy takes about as long for them as it takes to make the code
-
-
-class Strided(NamedTuple):
-    """An array as a kernel takes it: its address, and the bytes from one element of a row to its next."""
-
-    address: int
-    step: int
-
-
-Kernel: TypeAlias = Callable[[int, int, Sequence[Strided]], None]
 
 
 @cache
@@ -73,7 +63,7 @@ class Kernels:
         if self._left > 0:
             return False
         if self._readable is None:
-            from .native_source import can_read  # here, as all that writes code: few runs need it
+            from .native_source import can_read  # which few runs need
 
             self._readable = can_read(self._formulas) and is_there()
         if (read := _READ.get()) is not None:
@@ -97,17 +87,3 @@ class Kernels:
             self._made[key] = self._make(*key)
         self._made[key](n, m, [*[strided(v, n) for v in results], *found, *more])  # type: ignore[list-item]
         return True
-
-
-def strided(values: Any, n: int) -> Strided | None:
-    """How an array of `n` rows at most lies in memory; None where that isn't how kernels read or write one."""
-    shape, strides = values.shape, values.strides
-    rows = shape[-1] if shape else 1
-    if (
-        (values.dtype.char not in FLOATS and values.dtype.char != "?")
-        or len(shape) > 2
-        or rows not in (1, n)
-        or (rows > 1 and strides[-1] != values.itemsize)
-    ):
-        return None
-    return Strided(address_of(values), strides[0] if len(shape) == 2 and shape[0] > 1 else 0)

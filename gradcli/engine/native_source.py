@@ -14,7 +14,7 @@ from functools import cache, partial
 from typing import Any
 
 from ..ops.formula import Formula
-from .native import Kernel, Strided
+from .strided import Kernel, Strided
 
 WIDEST = 64  # bytes in the widest registers; narrower ones take as much in several steps
 TOGETHER = 64  # rows that go through a loop over their elements side by side

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import reduce
 from operator import and_
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from ..diagnostics import CallSite, Diagnostic, GradcliError, Span
 from ..lang import program
@@ -24,13 +24,11 @@ from .invoke import call_function
 from .iteration import unpacked
 from .keeping import KeepingTrace
 from .lanes import Group, Lanes, common, deepest, spread
+from .pullbacks import Pullback, ReverseSweep
 from .run import Run
 from .tape import Segment, Site, Trace, Traced
 from .unregistered import UnregisteredError
 from .values import Cell, Code, Function, List, describe, leaves, map_structure, read, show_shape
-
-if TYPE_CHECKING:
-    from .structural_sweep import StructuralSweep
 
 POS, REAL, WHERE = OPS["pos"], OPS["real"], OPS["where"]
 CASTS = {name: OPS[name] for name in ("float32", "float64")}
@@ -81,7 +79,7 @@ class Captured(NamedTuple):
     use: Span | None
 
 
-class OwnCall:
+class OwnCall(Pullback):
     """The options of a call's record.
 
     function    the function that was called
@@ -110,9 +108,7 @@ class OwnCall:
         self.function, self.rule, self.kept = function, rule, kept
         self.parameters, self.outputs, self.captured, self.body = parameters, outputs, captured, body
 
-    def pull(
-        self, sweep: StructuralSweep, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, y: Any, number: int
-    ) -> None:
+    def pull(self, sweep: ReverseSweep, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, y: Any, number: int) -> None:
         """Takes the cotangent `g` of the record `number` to its inputs. Raises GradcliError where there is no rule, and
         where the rule fails or returns what is no gradient."""
         run, segment = sweep.run, sweep.segment
@@ -151,7 +147,7 @@ class OwnCall:
                 if isinstance(segment.trace, KeepingTrace):
                     segment.trace.declined[numbers[k]] = site, rule.code.node
 
-    def _through_body(self, sweep: StructuralSweep, g: Any) -> None:
+    def _through_body(self, sweep: ReverseSweep, g: Any) -> None:
         for part, cotangent in zip(self.body or (), g if type(g) is list else [g], strict=True):
             if type(part) is Held and cotangent is not None:
                 sweep.add(part.number, cotangent)
@@ -187,7 +183,7 @@ def opaque_error(function: program.Function, calls: tuple[CallSite, ...] = ()) -
     return GradcliError(Diagnostic("E317", message, function.span, help=help, calls=calls))
 
 
-def _of_one_group(sweep: StructuralSweep, dy: Any) -> tuple[Group | None, Any]:
+def _of_one_group(sweep: ReverseSweep, dy: Any) -> tuple[Group | None, Any]:
     """The rows that a cotangent has, and it with all its parts of these rows; None where it is the same for all rows."""
     inner = [primal(part) for part in leaves(dy)]
     groups: list[Group | None] = [part.group for part in inner if type(part) is Lanes]

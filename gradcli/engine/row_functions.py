@@ -18,9 +18,10 @@ from .backends import CPU, LINE, Backend, shape_of
 from .compound import cotangents, differentiate
 from .formula_source import FormulaSource
 from .formulas import array_by_name, forward_formula, per_op
-from .native import FLOATS, Kernel, Kernels
+from .native import Kernels
 from .rewriting import Rewriting
 from .row_source import RowSource, gives_bools
+from .strided import FLOATS, Kernel
 
 RowFunction: TypeAlias = Callable[..., list[Any]]  # of the results' shape and the operands
 

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple, NoReturn
 from weakref import WeakValueDictionary
 
 from ..diagnostics import Diagnostic, GradcliError, Span
-from .backends import Backend, backend_for, checked_int
+from .backends import Backend, checked_int
 from .keeping import KeepingTrace
 from .lanes import Group
+from .selection import backend_for
 from .tape import Site, Trace
 from .windows import Window
 

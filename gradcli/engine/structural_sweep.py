@@ -11,10 +11,9 @@ from .backends import CPU, is_complex
 from .boxes import primal
 from .lane_sweep import SPREAD_ROWS, LaneSweep, apart_from
 from .lanes import Lanes
-from .own_rules import OwnCall
+from .pullbacks import Pullback
 from .rules import Language, RowLanguage, Value, array_language
 from .tape import Blank, Segment, Site
-from .turns import Turned
 from .unregistered import UnregisteredError
 
 ADD, PART, REAL, SETITEM = OPS["add"], OPS["part"], OPS["real"], OPS["setitem"]
@@ -55,7 +54,7 @@ class StructuralSweep(LaneSweep):
         if op is SPREAD_ROWS:  # to which rows, only a sweep knows
             self.add(numbers[0], self.settled(g, operands[0]))
             return
-        if type(options) is OwnCall or type(options) is Turned:
+        if isinstance(options, Pullback):
             options.pull(self, site, operands, numbers, g, y, number)
             return
         if type(options) is tuple:  # element reads and writes keep their index as it is

@@ -13,10 +13,11 @@ from ..ops.formula import Formula, Key, formula_of
 from .backends import CPU, Backend, sum_to
 from .compound import differentiate, scaled
 from .formulas import per_op
-from .native import Kernel, Kernels, Strided, strided
+from .native import Kernels
 from .rewriting import Rewriting
 from .row_functions import CACHED, LEAST, PIECE, buffers_of, unbuffered
 from .row_source import RowSource
+from .strided import Kernel, Strided, strided
 
 Place: TypeAlias = tuple[int, Any]  # the total, by its number, that a partial is added to, and the part of it
 SumFunction: TypeAlias = Callable[[tuple[int, ...], Sequence[Any], Sequence[Place], Sequence[Any]], Any]

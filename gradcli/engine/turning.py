@@ -11,7 +11,7 @@ from typing import Any
 
 from . import native
 from .backends import CPU, address_of
-from .native import Kernel, Strided
+from .strided import Kernel, Strided
 
 NARROW = 4  # numbers a row, at most, that are copied one after the other for all rows
 LEAST = 2**12  # elements

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..ops.op import Op
 from .formula_source import REFUSING
 from .loop_reading import Loop, Looped, Step
 from .loop_source import LoopWriter, indented
-
-if TYPE_CHECKING:
-    from .structural_sweep import StructuralSweep
+from .pullbacks import Pullback, ReverseSweep
 
 LOOP = Op("loop", "*operands", "Turns of a loop as one operation.", internal=True, engine=True)
 
@@ -126,7 +124,7 @@ class Turns:
         return back
 
 
-class Turned:
+class Turned(Pullback):
     """The options of a loop's record: what was done, and the steps on the way."""
 
     __slots__ = ("_steps", "_turns")
@@ -134,9 +132,7 @@ class Turned:
     def __init__(self, turns: Turns, steps: list[Any]) -> None:
         self._turns, self._steps = turns, steps
 
-    def pull(
-        self, sweep: StructuralSweep, site: Any, operands: Any, numbers: tuple[int, ...], g: Any, y: Any, number: int
-    ) -> None:
+    def pull(self, sweep: ReverseSweep, site: Any, operands: Any, numbers: tuple[int, ...], g: Any, y: Any, number: int) -> None:
         """Takes the cotangents `g` of the results to the record's inputs."""
         sweep.risks = True
         for n, c in zip(numbers, self._turns.pull(self._steps, g, sweep.repairs), strict=True):

@@ -8,20 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..diagnostics import Diagnostic, GradcliError, Span
+from ..lang import program
 from ..ops.op import Op
 from .backends import dtype_name, is_inexact, shape_of
 from .boxes import Dual
 from .keeping import KeepingTrace
 from .lanes import Lanes
+from .run import Run
 from .tape import Leaf, primal
 from .windows import Window
-
-if TYPE_CHECKING:
-    from ..lang import program
-    from .run import Run
 
 
 class _Unset:

@@ -10,12 +10,11 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 from weakref import WeakSet
 
-if TYPE_CHECKING:
-    from .tape import Segment, Trace
-    from .values import Variable
+Trace: TypeAlias = Any  # what windows look at is above them: see tape.py
+Segment: TypeAlias = Any
 
 STRIDE = 6  # entries of a record: see Note [Records] in tape.py
 
@@ -45,8 +44,8 @@ class Window:
         self.ranges: Stretches = array("q")
         self.watch: set[int] = set()
         self.late: dict[int, int] = {}
-        self.watched: WeakSet[Variable] | None = None
-        self.uses: dict[Variable, None] = {}
+        self.watched: WeakSet[Any] | None = None
+        self.uses: dict[Any, None] = {}
         self.recording = False
         self.spent = False  # whether a gradient was asked for
 
@@ -100,7 +99,7 @@ class Window:
         variables, watch = self.trace.variables, self.watch
         for n in wanted:
             if n >= 0 or not (n in variables or n in watch):
-                return self.trace.watched <= variables | watch
+                return bool(self.trace.watched <= variables | watch)
         return True
 
     def marks(self, segments: list[Segment], wanted: set[int]) -> tuple[set[int], set[int]]:

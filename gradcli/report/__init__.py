@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from ..diagnostics import printable
+from .style import PLAIN
+from .style import Style as Style
 
 if TYPE_CHECKING:
     from ..tasks.batch.summary import Summary
@@ -33,21 +34,13 @@ CHECK_FORMATS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Style:
-    """How text is drawn: with colour, with how many significant digits (None: as NumPy does)."""
-
-    color: bool = False
-    precision: int | None = None
-
-
-def render(format: str, evaluations: Sequence[Evaluation], style: Style = Style()) -> str | bytes:
+def render(format: str, evaluations: Sequence[Evaluation], style: Style = PLAIN) -> str | bytes:
     """The answer in one of FORMATS."""
     module = importlib.import_module(f".{format}", __name__)
     return cast("str | bytes", module.render(evaluations, style))
 
 
-def render_checks(format: str, checks: Sequence[Check], style: Style = Style()) -> str:
+def render_checks(format: str, checks: Sequence[Check], style: Style = PLAIN) -> str:
     """The answer of `check` in one of CHECK_FORMATS."""
     module = importlib.import_module(f".check_{format}", __name__)
     return cast("str", module.render(checks, style))

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..diagnostics import printable
-from . import Style
 from .checks import label, problems, proved, summary
+from .style import Style
 
 if TYPE_CHECKING:
     from ..diagnostics import Diagnostic

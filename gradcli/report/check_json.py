@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from . import Style
 from .checks import problems
 from .json import dumps
+from .style import Style
 from .values import plain
 
 if TYPE_CHECKING:

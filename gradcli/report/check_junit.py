@@ -10,8 +10,8 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from ..diagnostics import printable, printable_lines
 from ..diagnostics import render as draw
-from . import Style
 from .checks import METHODS, found, label, problem_of
+from .style import Style
 
 if TYPE_CHECKING:
     from ..tasks.check.results import Check, Finding, Result

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from .. import __version__
-from . import Style
 from .checks import label, problems
+from .style import Style
 
 if TYPE_CHECKING:
     from ..diagnostics import Diagnostic, Span

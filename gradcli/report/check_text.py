@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 
 from ..diagnostics import printable
 from ..diagnostics import render as draw
-from . import Style
 from .checks import METHODS, brief, failures, label, place_label, proved, summary
+from .style import Style
 
 if TYPE_CHECKING:
     from ..diagnostics import Span

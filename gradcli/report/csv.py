@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import printable
-from . import Style
+from .style import Style
 from .values import MAX_DEPTH, derivatives, is_array, is_sparse
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import Span, printable, shorten_calls
-from . import Style
 from .json import dumps
+from .style import Style
 from .text import show
 from .values import is_array, plain
 

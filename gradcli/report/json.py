@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from . import Style
+from .style import Style
 from .values import plain, shape_and_dtype
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from . import Style
 from .json import as_object, dumps
+from .style import Style
 
 if TYPE_CHECKING:
     from ..tasks.evaluation import Evaluation

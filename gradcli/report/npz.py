@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..safe_files import member_name
-from . import Style
+from .style import Style
 from .values import derivatives
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from collections.abc import Container, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import printable, printable_lines
-from . import Style
+from .style import Style
 from .values import MAX_DEPTH, is_array, is_sparse, nonfinite
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..collector import collector_paused
 from ..diagnostics import Diagnostic, GradcliError
@@ -21,14 +21,12 @@ from ..engine.run import Run
 from ..engine.values import leaves, read
 from ..engine.walks import walk
 from ..lang import program
+from .answer import Answer
 from .chains import names_of
 from .evaluation import Evaluation, Options
 from .omissions import all_finite, listed, nonfinite
 from .rewritings import advice
 from .second_runs import keeping_run
-
-if TYPE_CHECKING:
-    from .evaluate import Answer
 
 Found = tuple[Reason, Maker]
 

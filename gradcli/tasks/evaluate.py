@@ -2,51 +2,25 @@
 
 from __future__ import annotations
 
-import re
 import time
-from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from typing import Any
 
 from ..collector import collector_paused
-from ..diagnostics import Diagnostic, GradcliError, Source, did_you_mean
-from ..engine.backends import ieee, shape_of
+from ..diagnostics import Diagnostic, GradcliError
+from ..engine.backends import ieee
 from ..engine.compiled import Compiled as Compiled
-from ..engine.compiled import declared_names, deep_stack
-from ..engine.compressed import Sparse, zero_block
-from ..engine.derivatives import (
-    differentiable,
-    gradients,
-    ones_like,
-    verify_target,
-    zeros_like,
-)
-from ..engine.derived import asks_for_nothing, differentiates_once, outputs_of_variables
-from ..engine.evaluator import compile_program, execute, new_run, release
+from ..engine.compiled import deep_stack
+from ..engine.evaluator import execute, new_run, release
 from ..engine.instances import named_variables
-from ..engine.jacobians import entries, hessians, jacobians
 from ..engine.run import Run
-from ..engine.tape import primal
 from ..engine.tracing import dump
-from ..engine.values import (
-    FRAME_HEAD,
-    UNSET,
-    Namespace,
-    Tape,
-    Variable,
-    describe,
-    is_callable,
-    leaves,
-    map_structure,
-    plain,
-    read,
-    show,
-)
 from ..lang import program
 from ..recursion import in_one_piece
+from .answer import Answer, prepare, verify_inputs, verify_used
 from .evaluation import Evaluation, Options
 from .forward import ForwardRuns, chosen_mode
-from .omissions import finiteness, has_floats, has_ints, nonfinite, notes, without_gradients
+from .omissions import finiteness, nonfinite, without_gradients
 from .second_runs import explain, with_reason
 
 
@@ -98,13 +72,13 @@ def evaluate(node: program.Program, inputs: Mapping[str, Any], options: Options,
     if run.unconnected or answer.missing or answer.ints:
         evaluation.diagnostics += explain(node, inputs, options, answer, bool(run.unconnected))
     if options.differentiates:
-        evaluation.diagnostics += without_gradients(answer, evaluation.diagnostics)
+        evaluation.diagnostics += without_gradients(answer.sources, evaluation.diagnostics)
     if options.unconnected == "error":
         for target, source in answer.missing:
             message = f"`{target}` has no gradient with respect to `{source}`"
             evaluation.diagnostics.append(Diagnostic("E318", message, help="the warning above says why"))
     if options.debug_nan:
-        from .debug_nan import find_nonfinite  # which needs this file for its rewritings
+        from .debug_nan import find_nonfinite  # with what it takes to search for the operation
 
         evaluation.diagnostics += find_nonfinite(node, inputs, options, answer, evaluation)
     else:
@@ -120,80 +94,6 @@ def evaluate(node: program.Program, inputs: Mapping[str, Any], options: Options,
     return evaluation
 
 
-def prepare(node: program.Program, options: Options, alone: bool = False) -> Compiled:
-    """The program compiled for these options, to be run any number of times; `alone` if it is run for an evaluation only."""
-    asks = not asks_for_nothing(node)
-    asks_more = asks or options.jacobian or options.hessian or options.hessian_blocks
-    only_gradients = alone and not asks_more and set(options.wrt) <= set(declared_names(node))  # and none by what is in between
-    compiled = compile_program(options.settings, node, fuses=not options.trace, only_gradients=only_gradients)
-    compiled.once = not asks or differentiates_once(node, options.of)
-    return compiled
-
-
-def constant(text: str, name: str) -> Any:
-    """The value of a literal from the command line: a constant expression of the language, without names from outside.
-
-    Raises GradcliError (E005), with the text itself as the source of the excerpt.
-    """
-    from ..lang.parser import parse
-    from ..lang.resolve import resolve
-
-    source = Source(f"<{name}>", text)
-    try:
-        node = resolve(parse(source), source)
-        if not node.is_expression or node.names.keys() - {result for result, _ in node.results}:
-            raise GradcliError(Diagnostic("E005", f"the value given for `{name}` isn't a constant: {text[:80]}"))
-        run = new_run(Options(max_steps=1000, max_memory=2**30).settings, {})
-        frame = execute(compile_program(run.settings, node), run)
-        value = plain(_result_values(node, run, frame)["result"])
-        if is_callable(value):
-            raise GradcliError(
-                Diagnostic("E005", f"the value given for `{name}` is {describe(value)}", help="give a number or a list")
-            )
-        return value
-    except GradcliError as error:
-        if error.diagnostics[0].code == "E005":
-            raise
-        first = error.diagnostics[0]
-        help = first.help or "a value is a literal such as 3, 2*pi or [[1, 2], [3, 4]]; text goes in quotes, a file is @FILE"
-        message = f"the value given for `{name}` isn't a constant: {first.message}"
-        raise GradcliError(Diagnostic("E005", message, first.span, first.label, help)) from None
-
-
-def verify_inputs(node: program.Program, inputs: Mapping[str, Any], ignore_extra: bool) -> None:
-    """Raises GradcliError (E003) for values that are given for names which the program doesn't declare. Whether there is an
-    instance that has the variable `layer.w`, only the run can tell."""
-    known = declared_names(node)
-    unknown = [] if ignore_extra else [n for n in inputs if n not in known and n not in _paths(node, n)]
-    if unknown:
-        names = ", ".join(f"`{n}`" for n in known[:12]) or "nothing"
-        otherwise = f"it declares {names}; --ignore-extra skips others"
-        raise GradcliError(
-            *[
-                Diagnostic("E003", f"the program declares no `{n}`", help=did_you_mean(n, known + _paths(node, n)) or otherwise)
-                for n in unknown
-            ]
-        )
-
-
-def _paths(node: program.Program, name: str) -> list[str]:
-    """What a path such as `layer.w` could be at any name of the top level, as far as the text tells."""
-    rest = re.sub(r"^[^.\[]*", "", name)
-    return [head + rest for head in node.names] if node.has_modules and rest else []
-
-
-def verify_used(node: program.Program, run: Run, variables: Mapping[str, Variable]) -> None:
-    """Raises GradcliError (E003) for values given by the path of a variable that no instance had."""
-    known = declared_names(node)
-    unused = [name for name in run.inputs if name not in known and name not in run.used_inputs]
-    if unused:
-        names = [variable.name for variable in variables.values()]
-        otherwise = f"its variables are {', '.join(f'`{n}`' for n in names[:12]) or 'none'}; --ignore-extra skips others"
-        raise GradcliError(
-            *[Diagnostic("E003", f"the program has no variable `{n}`", help=did_you_mean(n, names) or otherwise) for n in unused]
-        )
-
-
 def _is_from_outside(error: GradcliError) -> bool:
     return all(d.code.startswith("E0") for d in error.diagnostics)
 
@@ -202,162 +102,3 @@ def _collect(evaluation: Evaluation, run: Run) -> None:
     evaluation.printed = run.printed
     evaluation.expectations = run.expectations
     evaluation.diagnostics = list(run.diagnostics)
-
-
-# ---- what was asked for ----------------------------------------------------------------------------------------------
-
-
-class Answer:
-    """The targets and sources of a run, and the derivatives of the ones by the others."""
-
-    def __init__(
-        self, node: program.Program, run: Run, frame: list[Any], variables: Mapping[str, Variable], options: Options
-    ) -> None:
-        self.node, self.run, self.frame, self.variables, self.options = node, run, frame, variables, options
-        self.outputs = _result_values(node, run, frame)
-        self.requested = set() if options.of else run.compiled.requested
-        self.targets = {name: self._named(name) for name in options.of} if options.of else self._automatic_targets()
-        self.sources = self._sources()
-        self.ints: list[str] = []  # the outputs of ints that may be computed from variables
-        self.gradients: dict[str, dict[str, Any]] = {}
-        self.jacobians: dict[str, dict[str, Any]] = {}
-        self.hessians: dict[str, dict[str, Any]] = {}
-        self.missing: dict[tuple[str, str], None] = {}  # pairs of names that are unconnected
-
-    def again(self, run: Run, frame: list[Any]) -> Answer:
-        """The same question to another run of the program."""
-        return Answer(self.node, run, frame, named_variables(run, self.node, frame), self.options)
-
-    def _named(self, name: str) -> Any:
-        """The value of an output or a top-level name. Raises GradcliError (E003) if there is none."""
-        if name in self.outputs:
-            return self.outputs[name]
-        slot = self.node.names.get(name)
-        value: Any = UNSET
-        if slot is not None:
-            value = self.frame[slot.index + FRAME_HEAD]
-            value = value[0] if slot.cell else value
-        else:
-            value = self.variables.get(name, UNSET)
-        if value is UNSET:
-            known = list(dict.fromkeys([*self.outputs, *self.node.names, *self.variables]))
-            help = did_you_mean(name, known) or f"its names are {', '.join(f'`{n}`' for n in known[:12])}"
-            raise GradcliError(Diagnostic("E003", f"the program has no value `{name}`", help=help))
-        return value
-
-    def _automatic_targets(self) -> dict[str, Any]:
-        """The outputs that get a gradient unasked: real floats, but for those that are derivatives themselves."""
-        return {name: value for name, value in self.outputs.items() if name not in self.requested and has_floats(value)}
-
-    def notes(self) -> list[str]:
-        """Which outputs get no gradient unasked, and how to ask."""
-        asked = not self.options.differentiates or self.options.of
-        return notes(self.requested, self.outputs) if self.sources and not asked else []
-
-    def find_ints(self) -> None:
-        """Fills in which outputs would have a gradient unasked, if they weren't ints."""
-        asked = not self.options.differentiates or self.options.of
-        ints = [] if asked else [name for name, value in self.outputs.items() if has_ints(value)]
-        self.ints = [name for name in ints if name in outputs_of_variables(self.node)] if ints else []
-
-    def _sources(self) -> dict[str, Any]:
-        """The variables, or what was asked for by name; the name of an instance stands for all its variables."""
-        trainable = {path: v for path, v in self.variables.items() if v.kind == "var"}
-        if not self.options.wrt:
-            return trainable
-        sources: dict[str, Any] = {}
-        parts = [path for path in trainable if "." in path or "[" in path]
-        for name in self.options.wrt:
-            inside = {path: trainable[path] for path in parts if path.startswith((f"{name}.", f"{name}["))}
-            sources.update(inside or {name: self._named(name)})
-        return sources
-
-    def compute(self, forward: ForwardRuns | None) -> None:
-        """What the options ask for: in reverse mode, a target at a time, by all sources at once."""
-        run, options, by = self.run, self.options, self.sources
-        names, sources = list(by), list(by.values())
-        singles = [(name,) for name in names]
-        along = {} if forward is None or not options.grad else self._along(forward)
-        for of, target in self.targets.items():
-            if along:
-                self.gradients[of] = self._row(of, along[of], lambda x: zeros_like(run, by[x]))
-            elif options.grad:
-                seeds = [(t, ones_like(run, t)) for t in verify_target(run, target, None)]
-                found = gradients(run, seeds, sources, recorded=False)
-                self.gradients[of] = self._row(of, zip(singles, found, strict=True), lambda x: zeros_like(run, by[x]))
-            if options.jacobian:
-                found = jacobians(run, target, sources, options.mode, options.sparse)
-                self.jacobians[of] = self._row(of, zip(singles, found, strict=True), partial(self._zero_jacobian, target))
-            if options.hessian or options.hessian_blocks:
-                pairs = hessians(run, target, sources, options.hessian_blocks, options.mode, options.sparse)
-                named = (((names[i], names[j]), block) for (i, j), block in pairs.items())
-                self.hessians[of] = self._row(of, named, lambda x, z: zero_block(run, by[x], by[z], options.sparse))
-
-    def _along(self, forward: ForwardRuns) -> dict[str, list[tuple[tuple[str, ...], Any]]]:
-        """The gradients in forward mode: of each target, by each source."""
-
-        def values(run: Run, frame: list[Any]) -> dict[str, Any]:
-            variables = named_variables(run, self.node, frame)
-            return Answer(self.node, run, frame, variables, self.options.with_changes(of=tuple(self.targets))).targets
-
-        found = forward.gradients(self.run, self.targets, self.sources, values)
-        return {of: [((by,), g) for by, g in row.items()] for of, row in found.items()}
-
-    def _row(self, of: str, found: Iterable[tuple[tuple[str, ...], Any]], zero: Callable[..., Any]) -> dict[str, Any]:
-        """The derivatives of one target, under the names of what they are by. What there isn't is noted, and is what
-        `zero` makes where the options say so."""
-        row = {}
-        for by, value in found:
-            if value is None or any(self.is_replaced(name) or not differentiable(self.sources[name]) for name in by):
-                if by[0] == by[-1]:  # a mixed block is missing where the one by one of the two is
-                    self.missing[of, by[0]] = None
-                value = zero(*by) if self.options.unconnected == "zero" else None
-            row[",".join(dict.fromkeys(by))] = value
-        return row
-
-    def _zero_jacobian(self, target: Any, by: str) -> Any:
-        return map_structure(lambda value: zero_block(self.run, value, self.sources[by], self.options.sparse), target)
-
-    def is_replaced(self, name: str) -> bool:
-        """Whether a variable has lost its name to a plain value, so that there is no gradient under it unasked."""
-        return not self.options.wrt and name in self.run.replaced
-
-    def fill(self, evaluation: Evaluation) -> None:
-        evaluation.notes = self.notes()
-        to_host = self.run.backend.to_host
-        evaluation.outputs = {name: host(to_host, plain(value)) for name, value in self.outputs.items()}
-        evaluation.gradients, evaluation.jacobians, evaluation.hessians = (
-            {of: {by: host(to_host, plain(value)) for by, value in row.items()} for of, row in table.items()}
-            for table in (self.gradients, self.jacobians, self.hessians)
-        )
-        for name in evaluation.gradients | evaluation.hessians:
-            values = [primal(read(v)) for v in leaves(self.targets[name])]
-            if len(values) != 1 or shape_of(values[0]):
-                evaluation.summed.append(name)
-
-
-def host(to_host: Any, value: Any) -> Any:
-    """A plain value as it is outside the program: arrays in NumPy's memory, what has no value there as text."""
-    if isinstance(value, list):
-        return [host(to_host, v) for v in value]
-    if isinstance(value, dict):
-        return {k: host(to_host, v) for k, v in value.items()}
-    if type(value) is Sparse:
-        return host(to_host, plain(entries(value)))
-    if is_callable(value) or type(value) in (Tape, Namespace):
-        return show(value)  # what has no value outside the program
-    return to_host(value)
-
-
-def _result_values(node: program.Program, run: Run, frame: list[Any]) -> dict[str, Any]:
-    """The outputs: what `output` named, or the value of the last statement."""
-    if run.outputs:
-        return run.outputs
-    results = {}
-    for name, expression in node.results:
-        if isinstance(expression, program.Read):
-            value = frame[expression.slot.index + FRAME_HEAD]
-            value = value[0] if expression.slot.cell else value
-            if value is not UNSET:
-                results[name] = read(value)
-    return results

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..diagnostics import Diagnostic, GradcliError
-from ..engine.backends import backend_for, count, is_complex, is_inexact, shape_of
+from ..engine.backends import count, is_complex, is_inexact, shape_of
 from ..engine.boxes import level_of, lowered, primal
 from ..engine.compiled import Compiled
 from ..engine.derived import asks_for_nothing, has_elements, scalar_variables
@@ -17,6 +17,7 @@ from ..engine.evaluator import execute, new_run, release
 from ..engine.jacobians import unit
 from ..engine.levels import perturb
 from ..engine.run import Run
+from ..engine.selection import backend_for
 from ..engine.values import Variable, leaves, read
 from ..lang import program
 from .evaluation import Options

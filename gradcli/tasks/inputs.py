@@ -63,7 +63,7 @@ def _parse_assignment(text: str) -> tuple[str, Any]:
         raise GradcliError(Diagnostic("E001", f"--set: expected NAME=VALUE, got `{text}`", help="write `--set x=3`"))
     if value.startswith("@"):
         return name, read_value(value[1:])
-    from .evaluate import constant
+    from .constants import constant
 
     return name, constant(value, name)
 

@@ -4,7 +4,7 @@ have any, and numbers that aren't finite."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..diagnostics import Diagnostic
 from ..engine.backends import dtype_name, is_complex, is_inexact
@@ -14,9 +14,6 @@ from ..engine.nonfinite import is_finite
 from ..engine.reasons import of_kind
 from ..engine.values import describe, is_number, leaves, read
 from .evaluation import Evaluation
-
-if TYPE_CHECKING:
-    from .evaluate import Answer
 
 NAMED = 4  # of what isn't finite
 
@@ -76,10 +73,10 @@ def without_floats(sources: Mapping[str, Any]) -> Iterator[tuple[str, Diagnostic
                 yield name, Diagnostic("W202", message, reason.span, "", reason.help, reason.code)
 
 
-def without_gradients(answer: Answer, told: Iterable[Diagnostic]) -> list[Diagnostic]:
+def without_gradients(sources: Mapping[str, Any], told: Iterable[Diagnostic]) -> list[Diagnostic]:
     """Those of an answer, but for the variables of which these warnings tell already."""
     said = {d.message for d in told}
-    return [d for name, d in without_floats(answer.sources) if not any(f"respect to `{name}`:" in message for message in said)]
+    return [d for name, d in without_floats(sources) if not any(f"respect to `{name}`:" in message for message in said)]
 
 
 # ---- what isn't finite -----------------------------------------------------------------------------------------------

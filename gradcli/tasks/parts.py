@@ -13,7 +13,7 @@ from ..engine.instances import named_variables
 from ..engine.run import Run
 from ..engine.values import List, read, show_shape
 from ..lang import program
-from .evaluate import Answer
+from .answer import Answer
 from .evaluation import Options
 
 _ELEMENT = re.compile(r"(.+?)((?:\[\s*-?\d+(?:\s*,\s*-?\d+)*\s*\])+)")

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from ..diagnostics import Source, Span
+from ..diagnostics import GradcliError, Source, Span
 from ..engine.ancestry import Ancestry, Record
 from ..engine.blame import declared
 from ..engine.boxes import primal
@@ -20,9 +20,11 @@ from ..engine.nonfinite import is_finite
 from ..engine.reasons import Reason
 from ..engine.run import Run
 from ..engine.tape import Blank
-from ..engine.values import show
+from ..engine.values import plain, show
 from ..lang import program
-from .evaluate import evaluate
+from ..lang.parser import parse
+from ..lang.resolve import resolve
+from .answer import answered
 from .evaluation import Options
 
 REWRITINGS = {
@@ -161,9 +163,12 @@ class _Match:
         used = {name: value for name, value in values.items() if name in node.names}
         if any(value is None for value in used.values()) or not all(map(is_finite, used.values())):
             return False
-        answer = evaluate(node, used, Options(grad=derivative))
-        row = answer.gradients.get("result", {})
-        return not answer.diagnostics and all(map(is_finite, [*answer.outputs.values(), *row.values()]))
+        try:
+            answer = answered(node, used, Options(grad=derivative))
+        except GradcliError:
+            return False
+        found = [*answer.outputs.values(), *answer.gradients.get("result", {}).values()]
+        return not answer.run.diagnostics and all(map(is_finite, map(plain, found)))
 
     def _value(self, number: int | None, value: Any) -> Any:
         """What a name stands for, as an input; None where that wasn't kept."""
@@ -214,9 +219,6 @@ def _matches(run: Run, ancestry: Ancestry, root: Record, table: Mapping[str, str
 @cache
 def _program(formula: str) -> program.Program:
     """A formula of the table as a program, whose inputs are its names."""
-    from ..lang.parser import parse
-    from ..lang.resolve import resolve
-
     source = Source("<formula>", formula)
     return resolve(parse(source), source)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..collector import collector_paused
 from ..diagnostics import Diagnostic, GradcliError
@@ -16,10 +16,8 @@ from ..engine.evaluator import compile_program, execute, new_run
 from ..engine.run import Run
 from ..engine.values import Variable
 from ..lang import program
+from .answer import Answer
 from .evaluation import Options
-
-if TYPE_CHECKING:
-    from .evaluate import Answer
 
 EXPLAIN_STEPS = 100_000  # statements that a second run may take which nobody asked for: some two seconds
 FLOATS = "keep floats: `floor`, `round` and `trunc` do"

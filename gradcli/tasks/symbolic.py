@@ -26,7 +26,7 @@ from ..engine.symbolic.paths import NotJoinedError, Outcome, Path, joined, verif
 from ..engine.symbolic.simplifier import Simplifier
 from ..engine.symbolic.traces import form_run
 from ..lang import program
-from .evaluate import Answer, verify_inputs
+from .answer import Answer, verify_inputs
 from .evaluation import Options
 from .forms import Symbolic
 from .omissions import finiteness, without_floats

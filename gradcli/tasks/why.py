@@ -34,8 +34,8 @@ from ..engine.walks import Walk, size_of, walk
 from ..engine.windows import Window
 from ..engine.zeros import cancelled, zero_reason
 from ..lang import program
+from .answer import host, verify_inputs, verify_used
 from .chains import Chains, names_of
-from .evaluate import host, verify_inputs, verify_used
 from .evaluation import Options
 from .explanations import Answer, Explanation, Step
 from .parts import Part, Question

@@ -11,7 +11,7 @@ import pytest
 
 import gradcli
 from gradcli.diagnostics import GradcliError
-from gradcli.engine import apply, access
+from gradcli.engine import access, apply
 from gradcli.engine.evaluator import compile_program, execute, new_run
 from gradcli.engine.history import ValueTrace
 from gradcli.engine.keeping import KeepingTrace

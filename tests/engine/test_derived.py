@@ -66,7 +66,7 @@ def _once(source: str, *targets: str) -> bool:
 def test_what_differentiates_once(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert _once(source)
     found = evaluate(source)
-    monkeypatch.setattr("gradcli.tasks.evaluate.differentiates_once", lambda *_: False)
+    monkeypatch.setattr("gradcli.tasks.answer.differentiates_once", lambda *_: False)
     recorded = evaluate(source)
     assert found.printed == recorded.printed
     np.testing.assert_equal([found.outputs, found.gradients], [recorded.outputs, recorded.gradients])

@@ -19,7 +19,8 @@ from gradcli.report.checks import problem_of
 from gradcli.tasks.check.checking import check
 from gradcli.tasks.check.given.comparing import compare
 from gradcli.tasks.check.given.reading import read_json
-from gradcli.tasks.check.point import Point, Program
+from gradcli.tasks.check.point import Point
+from gradcli.tasks.check.program import Program
 from gradcli.tasks.check.results import CheckOptions, Finding
 from gradcli.tasks.evaluate import evaluate
 from gradcli.tasks.evaluation import Options

@@ -11,7 +11,8 @@ from gradcli.diagnostics import Source
 from gradcli.tasks.check import checking
 from gradcli.tasks.check.checking import check
 from gradcli.tasks.check.lane_runs import first_step
-from gradcli.tasks.check.point import Point, Program
+from gradcli.tasks.check.point import Point
+from gradcli.tasks.check.program import Program
 from gradcli.tasks.check.results import METHODS, Check, CheckOptions, Finding
 from gradcli.tasks.evaluation import Options
 from gradcli.tasks.programs import parse_program

@@ -17,7 +17,7 @@ from gradcli.ops.op import Op
 from gradcli.ops.registry import replaced
 from gradcli.tasks.check.blame import Doubt, wrong_steps
 from gradcli.tasks.check.checking import check
-from gradcli.tasks.check.point import quiet
+from gradcli.tasks.check.program import quiet
 from gradcli.tasks.check.results import Check, CheckOptions
 from gradcli.tasks.programs import parse_program
 

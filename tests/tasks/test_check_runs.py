@@ -6,7 +6,8 @@ import pytest
 
 from gradcli.diagnostics import Source
 from gradcli.engine.history import PATIENCE, ValueTrace
-from gradcli.tasks.check.point import Point, Program
+from gradcli.tasks.check.point import Point
+from gradcli.tasks.check.program import Program
 from gradcli.tasks.evaluation import Options
 from gradcli.tasks.programs import parse_program
 

@@ -19,7 +19,7 @@ from ...collector import collector_paused
 from ..blocks import Array, Block, PartError, Range, unreadable
 from ..exact import EXACT, lost, may_vanish, shown
 from ..flat import MAX_AXES, Cells, Layout, fill, layouts
-from ..writing.columns import dumped
+from ..writing.json_text import dumped
 from .lines import BOM, Lines, cut
 from .streams import Feed
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -13,6 +12,7 @@ import numpy as np
 from ...diagnostics import Diagnostic, GradcliError
 from ..blocks import Array, Mask
 from ..exact import EXACT
+from .json_text import dumped
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,16 +116,6 @@ def floats(name: str, numbers: Array, mask: Mask | None, why: str) -> Array:
     return found
 
 
-def text_of(value: Any) -> str | None:
-    """Text as it is, and what JSON lines held as JSON."""
-    return value if value is None or isinstance(value, str) else dumped(value)
-
-
-def dumped(value: Any) -> str:
-    """A value, with those within it, as JSON."""
-    return json.dumps(_plain(value), ensure_ascii=False, default=str)
-
-
 def as_json(values: Any) -> list[Any]:
     """The values of a column as JSON has them; none where one nests too deeply to be written."""
     if isinstance(values, np.ndarray):
@@ -142,21 +132,6 @@ def _as_json(value: Any) -> Any:
         return json.loads(dumped(value))
     except RecursionError:
         return None
-
-
-def _plain(value: Any) -> Any:
-    """A value in what JSON has."""
-    if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, complex):
-        return {"re": _plain(value.real), "im": _plain(value.imag)}
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    return value
 
 
 def same(what: str, first: Any, now: Any) -> None:

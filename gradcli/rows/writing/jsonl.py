@@ -12,8 +12,9 @@ import pyarrow.types as types
 from .. import compute as pc
 from ..arrays import literal, texts
 from ..blocks import Array
-from .columns import Column, distinct, dumped
+from .columns import Column, distinct
 from .files import Mark, output
+from .json_text import dumped
 from .tables import array_of
 from .text import ROWS, joined, listed, plain, written
 

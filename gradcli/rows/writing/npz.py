@@ -18,8 +18,9 @@ import numpy as np
 
 from ...safe_files import member_name, plain_file
 from ..blocks import Array
-from .columns import Column, as_numpy, distinct, flattened, floats, same, text_of
+from .columns import Column, as_numpy, distinct, flattened, floats, same
 from .files import Mark, PartialFile
+from .json_text import text_of
 
 _LENGTH = 8  # bytes that say how long the line is that begins a block
 _BLOCKS = ".blocks"  # the ending of the partial file

@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from .. import compute as pc
 from ..arrays import null, numbers, texts
-from .columns import Column, flattened, text_of
+from .columns import Column, flattened
+from .json_text import text_of
 
 
 def batch_of(columns: Sequence[Column]) -> Any:

@@ -9,7 +9,7 @@ import pyarrow.types as types
 
 from .. import compute as pc
 from ..arrays import literal, texts
-from .columns import text_of
+from .json_text import text_of
 
 ROWS = 1 << 16  # rows that are text at once: bounds the memory that this takes
 

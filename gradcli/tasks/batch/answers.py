@@ -15,7 +15,7 @@ from ...engine.run import Run
 from ...engine.tape import primal
 from ...engine.values import List, is_number, plain, read, show
 from ...lang import program
-from ..evaluate import Answer
+from ..answer import Answer
 from ..evaluation import Options
 
 Named = dict[str, Any]  # a value of each column: lanes, an array or a number that all rows have, a string, or None

@@ -11,19 +11,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...diagnostics import Diagnostic
-from ...engine.backends import backend_for
 from ...engine.compiled import declared_names
 from ...engine.declarations import declarations
 from ...engine.devices import CPU, Sizes
 from ...engine.native import standing_for
 from ...engine.requests import named_outputs
 from ...engine.row_runs import Answered, Ask, Failed, RowRuns
+from ...engine.selection import backend_for
 from ...lang import program
 from ...recursion import in_one_piece
 from ...rows.blocks import BadPart, Block, Range
 from ...rows.writing import Column
 from ...rows.writing.columns import as_json
-from ..evaluate import prepare
+from ..answer import prepare
 from ..probes import probes
 from .answers import Named, ask
 from .collecting import Collected, fields_of

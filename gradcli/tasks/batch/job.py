@@ -21,7 +21,7 @@ from ...lang.imports import imported_texts
 from ...rows.blocks import BadPart, Range
 from ...rows.sources import STDIN, Source, open_source
 from ...rows.writing import TEXTS
-from ..evaluate import verify_inputs
+from ..answer import verify_inputs
 from ..programs import with_inputs
 from .block import Computer, Outcome, read_range
 from .journal import fingerprint

@@ -11,7 +11,7 @@ from ...engine.instances import named_variables
 from ...engine.row_runs import Answered, Failed
 from ...engine.run import Run
 from ...lang import program
-from ..evaluate import Answer, verify_used
+from ..answer import Answer, verify_used
 from ..evaluation import Options
 from ..omissions import without_floats
 from ..second_runs import explain

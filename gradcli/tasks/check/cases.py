@@ -12,7 +12,8 @@ from .blame import blame
 from .elements import small_elements
 from .finite import nonfinite
 from .linearity import verify_linear
-from .point import Case, Direction, quiet
+from .point import Case
+from .program import Direction, quiet
 from .results import AGREE, DISAGREE, INCONCLUSIVE, SKIPPED, Check, CheckOptions, Finding
 from .second import SecondJudge
 from .settling import blame_steps, explain, settle

@@ -17,8 +17,8 @@ from ...engine.run import Expectation
 from ...engine.values import show
 from ...lang import program
 from ...recursion import in_one_piece
+from ..answer import verify_inputs
 from ..cores import cores, one_thread
-from ..evaluate import verify_inputs
 from ..evaluation import Options
 from ..programs import expected_lines, parse_program, program_source
 from .asked import asked_for
@@ -31,8 +31,9 @@ from .finite import nonfinite_others
 from .given import command, comparing, reading
 from .linearity import blame_rule, nonlinear_call
 from .path import Conditions
-from .point import Point, Program, quiet
+from .point import Point
 from .points import findings_together
+from .program import Program, quiet
 from .results import AGREE, DISAGREE, RULES, Check, CheckOptions, Finding
 
 FILES_A_PROCESS = 4

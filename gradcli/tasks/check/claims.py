@@ -14,7 +14,8 @@ from ...engine.requests import is_request
 from ...engine.run import Expectation, Run
 from ...engine.values import leaves, read, show
 from ...lang import program
-from .point import Point, quiet, seed_of
+from .point import Point, seed_of
+from .program import quiet
 from .scatter import Scatter
 
 CLOSE = 1e-6  # of what is added up to a derivative

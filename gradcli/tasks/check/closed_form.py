@@ -12,7 +12,8 @@ from ...engine.boxes import primal
 from ...engine.evaluator import execute
 from ...engine.history import ValueTrace
 from ...engine.values import leaves, read
-from .point import Case, Direction, Point
+from .point import Case, Point
+from .program import Direction
 
 MANY_STEPS = 300  # of a path, whose form would take long to differentiate
 MANY_RECORDS = 10_000  # of a run, which is gone once more

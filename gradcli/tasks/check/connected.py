@@ -8,7 +8,8 @@ from ...engine.backends import CPU, is_inexact
 from ...engine.boxes import primal
 from ...engine.values import Variable, describe, read
 from ..second_runs import explain
-from .point import Case, Point, quiet
+from .point import Case, Point
+from .program import quiet
 from .results import DISAGREE, INCONCLUSIVE, Check, Finding
 
 STEP = 1e-3  # times the reach of a variable

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...engine.backends import CPU, is_complex, shape_of
-from .point import FEW, Case, Direction
+from .point import FEW, Case
+from .program import Direction
 from .results import AGREE, DISAGREE, CheckOptions, Finding
 from .scatter import Scatter
 from .verdicts import Judge

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 from ...diagnostics import GradcliError
 from ...engine.backends import CPU, shape_of
@@ -22,11 +22,9 @@ from ...engine.lanes import Group, Lanes, UnrelatedError
 from ...engine.levels import perturb
 from ...engine.run import Run
 from ...engine.values import Variable, leaves, read
-from ..evaluate import Answer
+from ..answer import Answer
 from .differences import LEVELS, SHRINK, Beside
-
-if TYPE_CHECKING:
-    from .point import Case, Direction, Point, Program
+from .program import Direction, Program
 
 ROWS = 2 * LEVELS + 1  # that a table of differences takes: the point itself, and two a level
 MUCH = 2**23  # elements that the operations of one run may give together
@@ -37,6 +35,37 @@ MATCH = 2.0**-40  # the relative distance of a row from the program alone that r
 
 class NotTogetherError(Exception):
     """The rows can't be run together: what happens is to be found out one by one."""
+
+
+class Place(Protocol):
+    """A point, as runs beside it see it (`point.py`)."""
+
+    program: Program
+    inputs: Mapping[str, Any]
+    answer: Answer
+    cases: list[Any]
+    eps: float
+
+    @property
+    def directions(self) -> list[Direction]: ...
+
+    @property
+    def work(self) -> float: ...
+
+
+class Output(Protocol):
+    """An output as a number, as runs for many rows see it: a `Case`."""
+
+    output: str
+    weights: list[Any]
+
+    @property
+    def point(self) -> Place: ...
+
+    @property
+    def value(self) -> float: ...
+
+    def reach(self, direction: Direction) -> float: ...
 
 
 Kind = Literal["values", "gradients", "tangents", "kept"]
@@ -84,7 +113,7 @@ class LaneRun:
             self._histories[output] = History(self.run, traced, numbers)
         return self._histories[output]
 
-    def parts(self, case: Case) -> list[Any]:
+    def parts(self, case: Output) -> list[Any]:
         """The parts of an output with the rows last, real numbers. Raises NotTogetherError where there are others."""
         parts = [self.rows(read(part)) for part in leaves(self.answer.targets[case.output])]
         if [part.shape[:-1] for part in parts] != [shape_of(weight) for weight in case.weights]:
@@ -139,7 +168,7 @@ class Way(NamedTuple):
 
 
 def beside(
-    program: Program, inputs: Mapping[str, Any], cases: Sequence[Case], bases: Mapping[str, Any], ways: Sequence[Way]
+    program: Program, inputs: Mapping[str, Any], cases: Sequence[Output], bases: Mapping[str, Any], ways: Sequence[Way]
 ) -> dict[str, Any]:
     """By output, its value at each of some points, and at all steps from there along each way: first none, then level by level
     up and down; of shape (ways, points, ROWS), from one run. `bases` are the values by name that differ between the
@@ -162,7 +191,7 @@ def beside(
 
 
 def tangents(
-    program: Program, inputs: Mapping[str, Any], cases: Sequence[Case], columns: Mapping[str, Any], moving: Mapping[str, Any]
+    program: Program, inputs: Mapping[str, Any], cases: Sequence[Output], columns: Mapping[str, Any], moving: Mapping[str, Any]
 ) -> dict[str, Any]:
     """By output, its derivatives in forward mode, where variables begin with the tangents `moving`; all with the rows last, which
     are of one run. Raises NotTogetherError."""
@@ -194,7 +223,7 @@ def repeated(state: Any, size: int) -> Any:
     return CPU.xp.ascontiguousarray(CPU.xp.broadcast_to(array[..., None], (*array.shape, size)))
 
 
-def table(case: Case, found: Sequence[float], direction: Direction, first: float) -> list[Beside] | None:
+def table(case: Output, found: Sequence[float], direction: Direction, first: float) -> list[Beside] | None:
     """The levels in a row of what `beside` gives; None where they aren't those of the steps from `first` on, or of another
     function than the program alone."""
     value, *rest = found
@@ -207,10 +236,10 @@ def table(case: Case, found: Sequence[float], direction: Direction, first: float
 class Neighbours:
     """What a program gives beside a point, along each direction in which a variable is moved."""
 
-    def __init__(self, point: Point) -> None:
+    def __init__(self, point: Place) -> None:
         self.point = point
 
-    def beside(self, case: Case, direction: Direction, first: float) -> list[Beside] | None:
+    def beside(self, case: Output, direction: Direction, first: float) -> list[Beside] | None:
         """The output at all steps, of which `first` is the largest; None where the program has to run for each by itself."""
         found = self._found.get(direction.key)
         if found is None:
@@ -239,7 +268,7 @@ class Neighbours:
         return Way(source.name, state, vector, xp.array([first_step(self.point.cases[0], direction)]))
 
 
-def first_step(case: Case, direction: Direction, smallest: float = SMALLEST) -> float:
+def first_step(case: Output, direction: Direction, smallest: float = SMALLEST) -> float:
     """The largest step along a direction."""
     first = FIRST_STEP * max(case.reach(direction), smallest)
     return float(CPU.xp.float32(first)) if case.point.eps > 1e-10 else first

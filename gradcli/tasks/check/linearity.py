@@ -20,7 +20,8 @@ from ...engine.tape import STRIDE
 from ...engine.values import show
 from ...engine.windows import inputs_of
 from .blame import like
-from .point import Case, quiet
+from .point import Case
+from .program import quiet
 from .results import DISAGREE, Blame, Check, Finding
 from .scatter import Scatter
 

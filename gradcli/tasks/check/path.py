@@ -17,7 +17,8 @@ from ...engine.lanes import Lanes
 from ...engine.tape import STRIDE, Traced
 from ...engine.values import read
 from ...engine.windows import inputs_of
-from .point import Direction, Point
+from .point import Point
+from .program import Direction
 from .results import Branch, Path
 
 TINY_STEP = 1e-30

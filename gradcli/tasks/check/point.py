@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
-from ...collector import collector_paused
 from ...diagnostics import GradcliError
-from ...engine.backends import CPU, ieee, is_complex, is_inexact, shape_of
+from ...engine.backends import CPU, is_complex, is_inexact, shape_of
 from ...engine.boxes import primal
-from ...engine.compiled import Compiled, deep_stack
 from ...engine.derivatives import gradients, number_of
-from ...engine.derived import asks_for_nothing
 from ...engine.evaluator import compile_program, execute, new_run, release
 from ...engine.history import FEW_ROWS, PATIENCE, EnoughError, History, ValueTrace
-from ...engine.instances import named_variables
 from ...engine.levels import perturb
 from ...engine.run import Run
 from ...engine.tape import Traced
 from ...engine.values import leaves, read
 from ...lang import program
-from ..evaluate import Answer, prepare
+from ..answer import Answer
 from ..evaluation import Options
 from .differences import Beside
 from .lane_runs import Neighbours, tangent_of
+from .program import Direction, Program, quiet
 from .scatter import Scatter
 
 FEW = 4  # elements that are looked at one by one; of more, random directions are
@@ -35,49 +32,6 @@ TINY_SHARE = 1e-3  # of the largest element
 FIRST_STEPS = 1000  # statements
 LONG = 1000  # operations
 MANY_ROWS = 100_000
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """As a program runs: deep, without floating-point warnings, the collector paused."""
-    with ExitStack() as stack:
-        for context in (collector_paused(), ieee(), deep_stack()):
-            stack.enter_context(context)
-        yield
-
-
-class Direction(NamedTuple):
-    """A way for one variable to move: a vector of its shape. `where` tells it from the others, and `number` random ones from
-    each other."""
-
-    variable: str
-    vector: Any
-    where: str
-    number: int = 0
-
-    @property
-    def key(self) -> tuple[str, str, int]:
-        return self.variable, self.where, self.number
-
-
-class Program:
-    """A program compiled for what a check runs it for."""
-
-    def __init__(self, node: program.Program, options: Options) -> None:
-        self.node, self.options = node, options
-        self.compiled: Compiled = prepare(node, options)
-        self.asks_for_nothing = asks_for_nothing(node)
-
-    @cached_property
-    def keeping(self) -> Compiled:
-        compiled = compile_program(self.options.settings, self.node, keeps_all=True)
-        compiled.once = self.compiled.once
-        return compiled
-
-    def answer(self, run: Run, frame: list[Any], of: Iterable[str] = ()) -> Answer:
-        """What the program answers; about the outputs `of`, if there are any."""
-        options = self.options.with_changes(of=tuple(of)) if of else self.options
-        return Answer(self.node, run, frame, named_variables(run, self.node, frame), options)
 
 
 class Point:

@@ -36,7 +36,8 @@ from .lane_runs import (
     together,
     weighed,
 )
-from .point import Case, Direction, Point, quiet
+from .point import Case, Point
+from .program import Direction, quiet
 from .results import AGREE, SKIPPED, Finding
 from .verdicts import tiny_step
 

@@ -19,7 +19,8 @@ from .blame import Doubt, wrong_steps
 from .closed_form import SkippedError
 from .differences import Estimate, Samples, crossed, curvature, extrapolated
 from .lane_runs import FIRST_STEP, SMALLEST
-from .point import Case, Direction, quiet, seed_of
+from .point import Case, seed_of
+from .program import Direction, quiet
 from .results import AGREE, OTHERS, Finding
 from .verdicts import REPEATS, SAFETY, Judge, tiny_step, verify_no_tiny_numbers, verify_no_underflow, wobble
 

@@ -9,7 +9,8 @@ from .differences import LEVELS
 from .kinks import kinks
 from .neighbourhood import Recheck, checked_beside
 from .path import Conditions
-from .point import MANY_ROWS, Case, quiet
+from .point import MANY_ROWS, Case
+from .program import quiet
 from .results import AGREE, DISAGREE, INCONCLUSIVE, KINK, SKIPPED, VERIFIED, WRONG, Check, Finding, Kink
 from .verdicts import EXACT, Judge
 

@@ -21,7 +21,8 @@ from . import closed_form
 from .closed_form import SkippedError
 from .differences import LEVELS, RELIABLE, SHRINK, Estimate, Samples, extrapolated, remainder
 from .lane_runs import SMALLEST, first_step
-from .point import Case, Direction, quiet
+from .point import Case
+from .program import Direction, quiet
 from .results import AGREE, DISAGREE, INCONCLUSIVE, SKIPPED, CheckOptions, Finding
 
 TINY_STEP = 1e-30  # of the complex step, which has no difference to lose digits in

@@ -11,7 +11,8 @@ from ...engine.boxes import primal
 from ...engine.history import rounding
 from ...engine.values import Variable, leaves, read
 from .differences import RELIABLE, Estimate, Samples, ridders
-from .point import Case, Direction, quiet
+from .point import Case
+from .program import Direction, quiet
 from .results import DISAGREE, Finding
 
 FIRST, LEVELS = 2.0**-10, 4  # the steps, times the sizes of the variables

@@ -13,12 +13,13 @@ import numpy as np
 from gradcli.api import Program
 from gradcli.diagnostics import GradcliError, Source
 from gradcli.engine import fusion, long_loops
+from gradcli.engine.compiled import Compiled
 from gradcli.engine.evaluator import execute, new_run
 from gradcli.engine.lanes import Lanes
 from gradcli.engine.row_runs import Answered, Failed, RowRuns
 from gradcli.lang import program
+from gradcli.tasks.answer import prepare
 from gradcli.tasks.batch.answers import ask
-from gradcli.tasks.evaluate import Compiled, prepare
 from gradcli.tasks.evaluation import Options
 from gradcli.tasks.programs import parse_program
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 
 from gradcli.diagnostics import GradcliError, Source
 from gradcli.engine.declarations import declarations
-from gradcli.tasks.evaluate import constant
+from gradcli.tasks.constants import constant
 from gradcli.tasks.programs import parse_program, read_source
 from tests.engine.divergent_programs import programs
 from tests.tasks.batch.one_by_one import OPTIONS, assert_same, parsed, together

@@ -12,7 +12,8 @@ from ....engine.boxes import primal
 from ....engine.derivatives import gradients, ones_like, verify_target
 from ....engine.values import plain, read, show
 from ...inputs import fail
-from ..point import Point, quiet
+from ..point import Point
+from ..program import quiet
 from ..results import AGREE, DISAGREE, CheckOptions, Finding
 from ..verdicts import distance
 from .mistakes import mistake

@@ -1,0 +1,69 @@
+"""A program as a check runs it, and the ways in which its variables move."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from ...collector import collector_paused
+from ...engine.backends import ieee
+from ...engine.compiled import Compiled, deep_stack
+from ...engine.derived import asks_for_nothing
+from ...engine.evaluator import compile_program
+from ...engine.instances import named_variables
+from ...engine.run import Run
+from ...lang import program
+from ..answer import Answer, prepare
+from ..evaluation import Options
+
+FEW = 4  # elements that are looked at one by one; of more, random directions are
+DIRECTIONS = 2
+TINY_SHARE = 1e-3  # of the largest element
+FIRST_STEPS = 1000  # statements
+LONG = 1000  # operations
+MANY_ROWS = 100_000
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """As a program runs: deep, without floating-point warnings, the collector paused."""
+    with ExitStack() as stack:
+        for context in (collector_paused(), ieee(), deep_stack()):
+            stack.enter_context(context)
+        yield
+
+
+class Direction(NamedTuple):
+    """A way for one variable to move: a vector of its shape. `where` tells it from the others, and `number` random ones from
+    each other."""
+
+    variable: str
+    vector: Any
+    where: str
+    number: int = 0
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        return self.variable, self.where, self.number
+
+
+class Program:
+    """A program compiled for what a check runs it for."""
+
+    def __init__(self, node: program.Program, options: Options) -> None:
+        self.node, self.options = node, options
+        self.compiled: Compiled = prepare(node, options)
+        self.asks_for_nothing = asks_for_nothing(node)
+
+    @cached_property
+    def keeping(self) -> Compiled:
+        compiled = compile_program(self.options.settings, self.node, keeps_all=True)
+        compiled.once = self.compiled.once
+        return compiled
+
+    def answer(self, run: Run, frame: list[Any], of: Iterable[str] = ()) -> Answer:
+        """What the program answers; about the outputs `of`, if there are any."""
+        options = self.options.with_changes(of=tuple(of)) if of else self.options
+        return Answer(self.node, run, frame, named_variables(run, self.node, frame), options)
