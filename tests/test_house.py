@@ -106,9 +106,13 @@ def test_imports_go_one_way(path: Path) -> None:
 
 def test_no_circle_of_imports() -> None:
     """No file imports one that imports it in turn, however far around: imports inside functions and for types count."""
-    sorter = TopologicalSorter(
-        {room_of(path): {name.removeprefix("gradcli").removeprefix(".") for name in imports(path)} for path in FILES}
-    )
+    graph = {
+        room_of(path): {
+            name.removeprefix("gradcli").removeprefix(".") for name in imports(path) if name.split(".")[0] == "gradcli"
+        }
+        for path in FILES
+    }
+    sorter = TopologicalSorter(graph)
     sorter.prepare()  # raises CycleError, which names the circle
 
 
