@@ -93,7 +93,7 @@ def records(source: str, trace: Trace | None = None) -> list[Any]:
     settings = Options().settings
     run = new_run(settings, {})
     run.trace = run.trace if trace is None else trace
-    compiled = compile_program(settings, gradcli.load(source=HEAD + source)._resolved, run.trace.keeps_all)
+    compiled = compile_program(settings, gradcli.load(source=HEAD + source)._resolved, keeps_all=run.trace.keeps_all)
     frame = execute(compiled, run)
     found: list[Any] = []
     for segment in reachable([v[2] for v in frame if type(v) is tuple], 0):
