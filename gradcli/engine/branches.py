@@ -12,7 +12,6 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from ..lang import program
-from . import fusion
 from .compiler import Closure
 from .fused_source import MISS, Choice, Leaf, Operation, Plan, write, write_choice
 from .fusion import MAX_VARIANTS, collect, kinds_of
@@ -20,6 +19,7 @@ from .inlining import Known
 from .read_derivatives import NotPlainError
 from .readings import Path, read_paths
 from .tape import Site
+from .tiers import policy
 from .values import List
 
 MAX_PATHS = 16
@@ -31,7 +31,7 @@ def by_path(node: program.Call, known: dict[int, Known], cold: Closure) -> Closu
     variants: dict[tuple[str, ...], Hot | None] = {}
     hot: Hot | None = None
     paths: _Paths | None = None
-    count = 0
+    hot_after, count = policy().heat.evaluations, 0
 
     def choose(frame: list[Any]) -> None:
         nonlocal hot, paths, count
@@ -51,7 +51,7 @@ def by_path(node: program.Call, known: dict[int, Known], cold: Closure) -> Closu
             if y is not MISS:
                 return y
         count += 1
-        if count >= fusion.HOT and frame[0].group is None:
+        if count >= hot_after and frame[0].group is None:
             choose(frame)
         return cold(frame)
 

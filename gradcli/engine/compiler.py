@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 from ..diagnostics import Span
 from ..lang import program
 from .run import Settings
+from .tiers import policy
 from .values import FRAME_HEAD, Variable
 
 Closure: TypeAlias = Callable[[list[Any]], Any]
@@ -28,7 +29,8 @@ class Compiler:
     """Compiles for one choice of settings, each node by the handler of its class.
 
     keeps_all  for the second keeping policy of the trace: nothing may take a short cut around `apply`
-    slow       whether scalars can't be Python floats, so that the short cuts would never be taken
+    writes     whether any code is written for what is hot; else the interpreter runs alone, without short cuts (`tiers.py`)
+    slow       whether no short cut is taken on scalars, as where they can't be Python floats
     fuses      whether expressions become one operation each; not where the operations are to be seen
     counts     whether every statement counts against `--max-steps`
     prefix     stands before the names of variables: `other.` in an imported program
@@ -72,10 +74,15 @@ class Compiler:
         self.liveness: Any = None
         self.settings = settings
         self.keeps_all = keeps_all
-        self.slow = keeps_all or settings.dtype != "float64"
-        self.fuses = fuses and not keeps_all
+        self.writes = policy().writes
+        self.slow = self.is_slow(keeps_all)
+        self.fuses = fuses and self.writes and not keeps_all
         self.only_gradients = only_gradients
         self.counts = settings.max_steps is not None
+
+    def is_slow(self, keeps_all: bool) -> bool:
+        """What `slow` is where everything is kept, or not."""
+        return keeps_all or not self.writes or self.settings.dtype != "float64"
 
     def expression(self, node: program.Expression) -> Closure:
         """The closure of an expression: `frame -> value`."""

@@ -280,7 +280,7 @@ def compile_update(c: Compiler, node: program.Update) -> Callable[[list[Any]], N
     n_operations = _operations(node) if c.keeps_all else None
     unseen = value  # the same where nothing of it is recorded
     if n_operations is not None:
-        with c.within(keeps_all=False, slow=c.settings.dtype != "float64", fuses=True):
+        with c.within(keeps_all=False, slow=c.is_slow(keeps_all=False), fuses=c.writes):
             unseen = c.value(node.value)
 
     def update(frame: list[Any]) -> None:

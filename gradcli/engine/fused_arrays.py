@@ -23,9 +23,9 @@ from .row_functions import value_function
 from .run import Run
 from .small_arrays import SMALL, small_value
 from .tape import Trace, WithPartials
+from .tiers import policy
 from .values import Variable, show_shape
 
-HOT = 2**16  # elements in all evaluations so far; writing the functions takes about as long
 CALL = 2**11  # elements that an evaluation counts for at least: its calls take as long
 MANY = 64  # kinds of operands of an expression; arrays that grow have more
 FEW = 3  # operations; fewer quick ones on large arrays are as quick one by one, until native code computes them
@@ -49,11 +49,11 @@ class _Function(NamedTuple):
 class FusedArrays(FusedOperation):
     """The operation of an expression on arrays."""
 
-    __slots__ = ("_count", "_functions", "_is_passing")
+    __slots__ = ("_count", "_functions", "_heat", "_is_passing")
 
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan)
-        self._count = 0
+        self._count, self._heat = 0, policy().heat
         # Whether it passes over memory once, whoever does it: two quick operations, and no array to write over.
         takes_over = any(leaf.is_new for leaf in plan.leaves)
         self._is_passing = len(plan.ops) < FEW and not takes_over and all(op.site.op.name in QUICK for op in plan.ops)
@@ -95,7 +95,7 @@ class FusedArrays(FusedOperation):
             function = self._functions[key]
         else:
             self._count += largest + CALL
-            if self._count < (native.AFTER if self._is_passing and largest > SMALL else HOT):
+            if self._count < (self._heat.operations if self._is_passing and largest > SMALL else self._heat.elements):
                 return MISS
             if len(self._functions) >= MANY:
                 self._functions.clear()

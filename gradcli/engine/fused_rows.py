@@ -21,20 +21,18 @@ from .recording import record
 from .row_functions import value_function
 from .run import Run
 from .tape import Site, Trace, WithPartials
+from .tiers import policy
 from .values import read, show_shape
-
-MANY = 2**10  # elements of the largest operand
-HOT = 2**16  # of their elements in all evaluations so far; writing the functions takes about as long
 
 
 class FusedRows(FusedOperation):
     """The operation of an expression on many rows."""
 
-    __slots__ = ("_count",)
+    __slots__ = ("_count", "_heat")
 
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan)
-        self._count = 0
+        self._count, self._heat = 0, policy().heat
 
     def evaluate(self, run: Run, values: list[Any]) -> Any:
         """The expression's value for leaves that are floats and arrays of them, of many rows, once there were enough of them;
@@ -103,10 +101,10 @@ class FusedRows(FusedOperation):
     def _is_hot(self, run: Run, elements: int) -> bool:
         """Whether so many more elements are to be computed by functions; for rows of data whatever ran before, on which what
         they give mustn't depend."""
-        if elements < MANY:
+        if elements < self._heat.least_elements:
             return False
         self._count += elements
-        return run.parts_rows or self._count >= HOT
+        return run.parts_rows or self._count >= self._heat.elements
 
 
 def common_trace(boxed: list[Any]) -> Trace | None:

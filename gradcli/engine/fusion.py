@@ -1,7 +1,7 @@
 """Whole scalar expressions as one function and one record, once they turn out to be hot.
 
 `s*0.999 + sin(x*i)*0.01` on floats is five operations: five closures, five boxes, five records. When such an expression
-has been evaluated `HOT` times, one function is written for it and for the kinds of its operands at hand (float, int,
+is hot (`tiers.py`), one function is written for it and for the kinds of its operands at hand (float, int,
 traced float, float with a tangent), which computes all of it at once (`fused_source.py`). What depends on a traced
 operand becomes one compound op (`compound.py`), so that there is one record, and one step of a sweep. Arrays and rows are
 left to `fused_arrays.py` and `fused_rows.py`; operands of other kinds, and results that Python refuses, take the way of the
@@ -27,9 +27,9 @@ from .overwriting import MAKES_NEW, WRITES_OVER, gives_new
 from .read_derivatives import NotPlainError
 from .readings import COMPARISONS, READ, is_operation, is_readable, read_body, read_call
 from .tape import Site
+from .tiers import policy
 from .values import FRAME_HEAD, List, Variable
 
-HOT = 40  # evaluations; writing a function takes as long as some hundred of them
 MAX_OPS = 40
 MAX_VARIANTS = 4  # functions for different kinds of operands; an expression that needs more stays with its closures
 
@@ -178,7 +178,7 @@ def _fuse(
     hot: Callable[..., Any] | None = None
     closures = [leaf.value for leaf in leaves if leaf.kind == "closure"]
     on_arrays, on_rows = of(FusedArrays), of(FusedRows)
-    count = 0
+    hot_after, count = policy().heat.evaluations, 0
 
     def choose(values: list[Any]) -> None:
         nonlocal hot, count, written
@@ -209,7 +209,7 @@ def _fuse(
         y = MISS if is_lost else on_arrays(run, values)
         if y is MISS:
             count += 1
-            if count >= HOT:
+            if count >= hot_after:
                 choose(values)
         return y
 

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 from ..lang import program
 from ..lang.program.walks import own_nodes
-from . import fusion
 from .compiler import Closure
 from .formulas import chosen
 from .fused_source import MISS, Plan, write_call
@@ -22,6 +21,7 @@ from .loop_reading import Looped, handed_on, read_looped
 from .loop_source import LoopWriter
 from .read_derivatives import NotPlainError
 from .readings import position_of
+from .tiers import policy
 from .values import List
 
 DERIVATIVES = frozenset(("grad", "value_and_grad", "vjp", "jvp", "value_and_jvp"))
@@ -57,7 +57,7 @@ def by_loops(node: program.Call, known: dict[int, Known], cold: Closure) -> Clos
     found: _Call | None = None
     hot: Hot | None = None
     readable = True
-    count = 0
+    hot_after, count = policy().heat.evaluations, 0
 
     def choose(frame: list[Any]) -> None:
         nonlocal found, hot, count, readable
@@ -81,7 +81,7 @@ def by_loops(node: program.Call, known: dict[int, Known], cold: Closure) -> Clos
                 return y
         if readable:
             count += 1
-            if count >= fusion.HOT and frame[0].group is None:
+            if count >= hot_after and frame[0].group is None:
                 choose(frame)
         return cold(frame)
 

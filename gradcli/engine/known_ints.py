@@ -10,7 +10,6 @@ from typing import Any
 
 from ..lang import program
 from ..lang.program.walks import own_nodes
-from . import fusion
 from .apply import apply
 from .branches import by_path
 from .compiler import Closure
@@ -18,6 +17,7 @@ from .fused_source import Leaf, Plan
 from .fusion import MAX_VARIANTS, collect, fuse, fuse_list, plans_of_list
 from .inlining import Known
 from .read_derivatives import BranchError, NotPlainError
+from .tiers import policy
 from .values import FRAME_HEAD, Variable
 
 
@@ -26,11 +26,11 @@ def by_ints(node: program.Call, known: dict[int, Known], cold: Closure) -> Closu
     slots = _slots(node, known)
     leaves = [Leaf("cell" if slot.cell else "slot", slot.index + FRAME_HEAD) for slot in slots]
     variants: dict[tuple[int | None, ...], Closure | None] = {}
-    count = 0
+    hot_after, count = policy().heat.evaluations, 0
 
     def call(frame: list[Any]) -> Any:
         nonlocal count
-        if count < fusion.HOT or frame[0].group is not None:
+        if count < hot_after or frame[0].group is not None:
             count += 1
             return cold(frame)
         held = tuple([_held(leaf.of(frame)) for leaf in leaves])

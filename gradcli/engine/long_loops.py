@@ -24,11 +24,10 @@ from .read_derivatives import NotPlainError
 from .recording import record_parts
 from .run import Run
 from .tape import Site
+from .tiers import policy
 from .turns import LOOP, Turned, Turns
 from .values import FRAME_HEAD, Variable, read
 
-LONG = 2000  # turns, one by one, before functions are written, which takes about as long
-FEW = 16  # turns each time that it runs: a shorter loop takes longer to begin than to end
 SOME = 2**14  # turns at a time: what no later turn depends on is let go of after them
 ENDLESS = range(2**62)
 
@@ -51,6 +50,8 @@ class LongLoop:
         self._site = Site(LOOP, node.span)
         breaks = any(isinstance(n, program.Break | program.Continue) for n in own_nodes([node]))
         self._statements = 1 if breaks else len(node.body)  # in each turn, at least
+        heat = policy().heat
+        self._long, self._least = heat.turns, heat.least_turns
         self._is_read = False
         self._looped: Looped | None = None
         self._places: list[tuple[int, bool]] = []  # of the names in a frame, and whether they are cells
@@ -60,7 +61,7 @@ class LongLoop:
 
     def run(self, frame: list[Any], items: Iterable[Any], through: Through) -> Any:
         """Runs it over `items`: `through(frame, items)` does turns one by one, and gives how they end, None if with the items."""
-        if (self._is_read and self._looped is None) or (type(items) is range and len(items) < FEW):
+        if (self._is_read and self._looped is None) or (type(items) is range and len(items) < self._least):
             return through(frame, items)
         rest = items if type(items) is range else ENDLESS
         completion, rest = self._begun(frame, rest, through)
@@ -79,9 +80,9 @@ class LongLoop:
     def _begun(self, frame: list[Any], rest: range, through: Through) -> tuple[Any, range]:
         """Does the first turns one by one: how they end, and what is left. It is a single one, after which all names have
         values, once there were so many that the loop is a long one."""
-        if self._count >= max(LONG, FEW * self._times):
+        if self._count >= max(self._long, self._least * self._times):
             return through(frame, rest[:1]), rest[1:]
-        most = LONG - self._count if self._count < LONG else LONG
+        most = self._long - self._count if self._count < self._long else self._long
         turns = iter(rest[:most])
         before = length_hint(turns)
         completion = through(frame, turns)

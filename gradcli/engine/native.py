@@ -16,15 +16,19 @@ from typing import Any
 from ..ops.formula import Formula
 from .backends import CPU
 from .strided import FLOATS, Kernel, Strided, strided
+from .tiers import policy
 
 _TIMES: ContextVar[float] = ContextVar("times", default=1.0)
 _READ: ContextVar[list[bool] | None] = ContextVar("read", default=None)
-AFTER = 2**24  # operations on elements; NumPy takes about as long for them as it takes to make the code
+
+
+def is_there() -> bool:
+    """Whether native code can be made here."""
+    return policy().compiles and _can_compile()
 
 
 @cache
-def is_there() -> bool:
-    """Whether native code can be made here."""
+def _can_compile() -> bool:
     try:
         from llvmlite import binding
 
@@ -53,22 +57,24 @@ class Kernels:
         """`make(by_row, char, *variant)` makes a kernel: see `mapped` and `summed`."""
         self._formulas, self._make = formulas, make
         nodes = {id(node) for formula in formulas for node in formula}
-        self._left = AFTER // len(nodes)  # elements that NumPy computes before
+        self._operations = len(nodes)  # on each element
+        self._count = 0  # of elements that NumPy computed, or would have
         self._readable: bool | None = None
         self._made: dict[tuple[Any, ...], Kernel] = {}
 
     def are_hot(self, elements: int) -> bool:
         """Whether native code is to compute so many elements."""
-        self._left -= int(elements * _TIMES.get())
-        if self._left > 0:
+        self._count += int(elements * _TIMES.get())
+        if self._count * self._operations < policy().heat.operations:
             return False
         if self._readable is None:
             from .native_source import can_read  # which few runs need
 
-            self._readable = can_read(self._formulas) and is_there()
+            self._readable = can_read(self._formulas)
+        is_read = self._readable and is_there()
         if (read := _READ.get()) is not None:
-            read.append(self._readable)
-        return self._readable
+            read.append(is_read)
+        return is_read
 
     def run(
         self, n: int, m: int, results: Sequence[Any], operands: Sequence[Any], more: Sequence[Strided] = (), *variant: Any

@@ -14,13 +14,14 @@ from .levels import Recording, level_numbers, parted
 from .run import Run
 from .scalar_sweep import sweep_floats
 from .tape import Segment, Site, leaf_numbers
+from .tiers import policy
 from .values import List, Variable
 
 
 def is_short(run: Run) -> bool:
-    """Whether a transform is called where all that it opens is a window on the main trace, which records."""
+    """Whether a transform may take a short cut where all that it opens is a window on the main trace, which records."""
     trace = run.trace
-    return not (run.level or run.asks or trace.keeps_all) and trace.main.recording
+    return policy().writes and not (run.level or run.asks or trace.keeps_all) and trace.main.recording
 
 
 def are_floats(arguments: list[Any], positions: list[int]) -> bool:

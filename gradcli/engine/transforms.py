@@ -23,6 +23,7 @@ from .levels import Recording, along
 from .run import Run
 from .scalar_transforms import along_float, are_floats, is_short, value_and_slopes
 from .tape import Site
+from .tiers import policy
 from .transform_arguments import VECTORS, Structure, take_positions, take_vector, with_arrays
 from .unregistered import UnregisteredError
 from .values import List, Transform, leaves, map_structure, read, show_shape
@@ -146,7 +147,8 @@ def _along(
     run: Run, transform: Transform, arguments: list[Any], keywords: dict[str, Any], vector: Any, site: Site
 ) -> tuple[Any, Any]:
     """The value, and how it changes along the vector."""
-    if type(vector) is float and transform.wrt == 0 and type(x := read(arguments[0])) is float and not (run.asks or keywords):
+    is_plain = not (run.asks or keywords) and policy().writes
+    if is_plain and type(vector) is float and transform.wrt == 0 and type(x := read(arguments[0])) is float:
         tangents = [vector]
         value, tangent = along_float(run, transform.function, arguments, x, vector, site)
     else:

@@ -12,6 +12,7 @@ from typing import Any
 from . import native
 from .backends import CPU, address_of
 from .strided import Kernel, Strided
+from .tiers import policy
 
 NARROW = 4  # numbers a row, at most, that are copied one after the other for all rows
 LEAST = 2**12  # elements
@@ -47,7 +48,7 @@ def contiguous(xp: Any, array: Any) -> Any:
 
 
 def _is_hot(elements: int) -> bool:
-    if _done[0] < native.AFTER:
+    if _done[0] < policy().heat.operations:
         _done[0] += elements
         return False
     return native.is_there()

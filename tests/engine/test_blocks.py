@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import gradcli
-from gradcli.engine import blocks, fused_operation, fused_rows, mapping, native
+from gradcli.engine import blocks, fused_operation, mapping
 from gradcli.engine.row_functions import pull_function, value_function
 from gradcli.engine.sum_functions import sum_function
+from gradcli.engine.tiers import AT_ONCE, only
 from gradcli.ops import OPS
 from gradcli.ops.formula import key_of
 
@@ -140,24 +141,20 @@ PROGRAMS = {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_hot_expressions_are_one_operation(name: str, after: int, monkeypatch: pytest.MonkeyPatch) -> None:
     singly = _run(HEAD + PROGRAMS[name], X=X)
-    monkeypatch.setattr(fused_rows, "MANY", 1)
-    monkeypatch.setattr(fused_rows, "HOT", 1)
-    monkeypatch.setattr(native, "AFTER", after)
     for function in (value_function, pull_function, sum_function):
         function.cache_clear()
     made: list[Any] = []
     monkeypatch.setattr(fused_operation, "key_of", lambda formula: made.append(formula) or key_of(formula))
-    together = _run(HEAD + PROGRAMS[name], X=X)
+    with only(heat=AT_ONCE._replace(operations=after)):
+        together = _run(HEAD + PROGRAMS[name], X=X)
     assert bool(made) == (name not in ("no float", "forward"))
     for a, b in zip(_flat(list(together.outputs.values())), _flat(list(singly.outputs.values())), strict=True):
         assert (a.shape, a.dtype) == (b.shape, b.dtype)
         np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-13)
 
 
-def test_shapes_that_do_not_fit_are_refused_where_they_meet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fused_rows, "MANY", 1)
-    monkeypatch.setattr(fused_rows, "HOT", 1)
-    with pytest.raises(gradcli.GradcliError) as raised:
+def test_shapes_that_do_not_fit_are_refused_where_they_meet() -> None:
+    with only(heat=AT_ONCE), pytest.raises(gradcli.GradcliError) as raised:
         _run(HEAD + "fn f(x) = sum(2 * x + (x[1:] - x)**2)\noutput vmap(f)(X)", X=X)
     (error,) = raised.value.diagnostics
     assert (error.code, error.message) == ("E302", "shapes (3,) and (4,) don't broadcast in `-`")

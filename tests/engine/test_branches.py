@@ -5,15 +5,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradcli.engine import fusion
+from gradcli.engine.tiers import AT_ONCE, only
 
 from .programs import evaluate
 from .random_programs import RELAXED
-from .test_readings import NEVER, assert_same
+from .test_readings import WAYS, assert_same
 
 NAMES = ["x", "w", "a", "b"]
 UNARY = ["sin({})", "exp(-({})**2)", "sqrt(({})**2 + 1.0)", "-({})", "abs({})", "tanh({})", "({})**2"]
@@ -76,12 +75,11 @@ def test_random_functions(body: str, call: str, kind: str) -> None:
 fn f(x, w) {{ a = x*w; b = x - w; {body}; return a*b + x }}
 fn d(x, w) {{ s = 0.0; for i in range(3) {{ s = s + ({calls}) }}; return s }}
 output d(x, w), grad(d)(x, w), jvp(d)(x, 1.0, w)"""
-    found, expected = (answers(source, hot) for hot in (1, NEVER))
+    found, expected = (answers(tier, source) for tier in WAYS)
     assert_same(found, expected)
 
 
-def answers(source: str, hot: int) -> Any:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fusion, "HOT", hot)
+def answers(tier: int, source: str) -> Any:
+    with only(tier, AT_ONCE):
         evaluation = evaluate(source)
     return "", evaluation.outputs, evaluation.gradients

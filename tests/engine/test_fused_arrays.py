@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gradcli.diagnostics import GradcliError
-from gradcli.engine import fused_arrays, kept_partials, native
+from gradcli.engine import fused_arrays, kept_partials
 from gradcli.engine.row_functions import value_function
 from gradcli.engine.small_arrays import small_value
+from gradcli.engine.tiers import INTERPRETED, Heat, only
 
 from .programs import evaluate
 
@@ -85,20 +86,11 @@ PROGRAMS = [
 
 
 @contextmanager
-def _one_by_one() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fused_arrays, "HOT", 2**62)
-        yield
-
-
-@contextmanager
 def _together(after: int, small: int) -> Iterator[list[Any]]:
     """With all expressions of arrays as one operation; gives what was computed so."""
     made: list[Any] = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fused_arrays, "HOT", 1)
+    with only(heat=Heat(elements=1, operations=after)), pytest.MonkeyPatch.context() as patch:
         patch.setattr(fused_arrays, "FEW", 0)
-        patch.setattr(native, "AFTER", after)
         for module in (fused_arrays, kept_partials):
             patch.setattr(module, "SMALL", small)
         value_function.cache_clear()
@@ -130,7 +122,7 @@ def _assert_close(found: Any, expected: Any, within: float) -> None:
 
 
 def _assert_same(source: str, after: int = NEVER, small: int = 0, exact: bool = True, **options: Any) -> list[Any]:
-    with _one_by_one():
+    with only(INTERPRETED):
         expected = _answers(source, **options)
     with _together(after, small) as made:
         found = _answers(source, **options)
@@ -186,7 +178,7 @@ def test_arrays_that_grow_do_not_fill_memory() -> None:
     source = "y = x; for i in range(200) { z = zeros([i + 1]) + 1.0; y = y + sum(z*z*s - z/s) }"
     with _together(NEVER, NEVER) as made:
         found = _answers(source)
-    with _one_by_one():
+    with only(INTERPRETED):
         _assert_close(found, _answers(source), 1e-9)
     assert len(made) >= 200
 

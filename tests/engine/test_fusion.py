@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 from hypothesis import given
 
 from gradcli.diagnostics import GradcliError
-from gradcli.engine import fusion
+from gradcli.engine.tiers import AT_ONCE, INTERPRETED, NATIVE, Heat, only
+from gradcli.tasks.evaluation import Evaluation
 
 from .programs import evaluate, executed, failure, value
 from .random_programs import RELAXED, Program, points, programs
 
-NEVER = 10**9
+
+@pytest.fixture
+def at_once() -> Iterator[None]:
+    with only(heat=AT_ONCE):
+        yield
 
 
-def _in_both(monkeypatch: pytest.MonkeyPatch, source: str) -> tuple[object, object]:
-    monkeypatch.setattr(fusion, "HOT", NEVER)
-    cold = evaluate(source)
-    monkeypatch.setattr(fusion, "HOT", 1)
-    return cold, evaluate(source)
+def _in_both(source: str) -> list[Evaluation]:
+    answers = []
+    for tier in (INTERPRETED, NATIVE):
+        with only(tier, AT_ONCE):
+            answers.append(evaluate(source))
+    return answers
 
 
 @RELAXED
@@ -27,9 +35,8 @@ def _in_both(monkeypatch: pytest.MonkeyPatch, source: str) -> tuple[object, obje
 def test_random_programs_give_the_same(program: Program, point: tuple[float, np.ndarray]) -> None:
     x, v = point
     answers = []
-    for hot in (NEVER, 1):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(fusion, "HOT", hot)
+    for tier in (INTERPRETED, NATIVE):
+        with only(tier, AT_ONCE):
             evaluation = evaluate(program.source + 'g = grad(y, x, unconnected = "zero")\noutput y, g', {"x": x, "v": v})
         answers.append((evaluation.outputs, evaluation.gradients))
     (hot_outputs, hot_gradients), (outputs, gradients) = answers[1], answers[0]
@@ -55,43 +62,43 @@ def test_random_programs_give_the_same(program: Program, point: tuple[float, np.
         "s = s + z * (x + i) - k * 2.0",
     ],
 )
-def test_loops_give_the_same_and_record_less(monkeypatch: pytest.MonkeyPatch, body: str) -> None:
+def test_loops_give_the_same_and_record_less(body: str) -> None:
     source = f"var x = 1.25; frozen k = 0.5; z = x; s = 0.3; for i in range(9) {{ {body} }}; y = s"
     records = []
-    for hot in (NEVER, 1):
-        monkeypatch.setattr(fusion, "HOT", hot)
-        run, _ = executed(source)
+    for tier in (INTERPRETED, NATIVE):
+        with only(tier, AT_ONCE):
+            run, _ = executed(source)
         records.append(run.trace.number)
     assert records[0] >= records[1]
-    cold, warm = _in_both(monkeypatch, source)
+    cold, warm = _in_both(source)
     np.testing.assert_equal(warm.outputs, cold.outputs)
     np.testing.assert_allclose(warm.gradients["y"]["x"], cold.gradients["y"]["x"], rtol=1e-13)
 
 
-def test_the_kinds_of_operands_may_change(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fusion, "HOT", 2)
+def test_the_kinds_of_operands_may_change() -> None:
     source = (
         "var x = 2.0; fn f(a, b) = a * b + a - 1; y = 0.0; for v in [1, 2.0, x, [1.0, 2.0], 3, x, 2j] { y = y + sum(f(v, 2)) }"
     )
-    assert value(f"{source}; r = real(y)") == pytest.approx(sum([2, 5, 5, 7, 8, 5, -1]))
+    with only(heat=Heat(evaluations=2)):
+        assert value(f"{source}; r = real(y)") == pytest.approx(sum([2, 5, 5, 7, 8, 5, -1]))
 
 
-def test_an_overflow_is_still_an_error_at_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fusion, "HOT", 1)
+@pytest.mark.usefixtures("at_once")
+def test_an_overflow_is_still_an_error_at_its_place() -> None:
     found = failure("n = 1; for i in range(100) { n = n * 3 + 1 }")
     assert (found.code, found.span.text if found.span else "") == ("E305", "n * 3")
 
 
-def test_paused_and_second_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fusion, "HOT", 1)
+@pytest.mark.usefixtures("at_once")
+def test_paused_and_second_order() -> None:
     source = "var x = 1.5; pause { for i in range(3) { p = x * x + 1.0 } }; for i in range(3) { y = x * x * x + sin(x) * 2.0 }"
     evaluation = evaluate(f"{source}; g = grad(y, x); h = grad(g, x); output p, h")
     np.testing.assert_allclose(evaluation.outputs["h"], 6 * 1.5 - 2 * np.sin(1.5))
     assert evaluation.gradients["p"]["x"] is None
 
 
-def test_an_unassigned_name_is_found_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fusion, "HOT", 1)
+@pytest.mark.usefixtures("at_once")
+def test_an_unassigned_name_is_found_first() -> None:
     with pytest.raises(GradcliError, match="E307"):
         evaluate("fn f(n) { for i in range(3) { y = w * 2.0 + 1.0 }; return y }; if 1 > 2 { w = 1.0 }; r = f(1)")
 
@@ -105,8 +112,8 @@ def test_an_unassigned_name_is_found_first(monkeypatch: pytest.MonkeyPatch) -> N
         "for i in range(3) { m = M(sin); y = m.y*x }; output y",
     ],
 )
-def test_a_parameter_is_not_the_function_that_takes_its_name_later(monkeypatch: pytest.MonkeyPatch, source: str) -> None:
-    cold, warm = _in_both(monkeypatch, source)
+def test_a_parameter_is_not_the_function_that_takes_its_name_later(source: str) -> None:
+    cold, warm = _in_both(source)
     np.testing.assert_equal(warm.outputs, cold.outputs)
 
 

@@ -9,12 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gradcli.diagnostics import GradcliError
-from gradcli.engine import calls, fusion
+from gradcli.engine import calls
+from gradcli.engine.tiers import AT_ONCE, Heat, only
 
 from .programs import evaluate, outputs
 from .random_programs import RELAXED
 from .test_branches import conditions, expressions
-from .test_readings import NEVER, assert_same
+from .test_readings import WAYS, assert_same
 
 W = "fn f(x, w) { y = x; n = 0; while abs(y) < 20.0 and n < 60 { y = y*1.1 + 0.1*w*x; n += 1 }; return y*w + n }\n"
 M = """fn f(x, w) {
@@ -50,10 +51,9 @@ CALLS = [
 ]  # fmt: skip
 
 
-def answers(hot: int, source: str, **inputs: float) -> Any:
+def answers(tier: int, source: str, **inputs: float) -> Any:
     """What a program gives, or all that is said of why it doesn't."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fusion, "HOT", hot)
+    with only(tier, AT_ONCE):
         try:
             evaluation = evaluate(source, inputs)
         except GradcliError as error:
@@ -69,7 +69,7 @@ def looped(definitions: str, call: str, kind: str = "frozen") -> str:
 @pytest.mark.parametrize("definitions", DEFINITIONS)
 def test_hot_calls_give_the_same(definitions: str, call: str) -> None:
     for x in (0.8, *([-1.3, float("nan") if definitions == N else 1e200] if call in CALLS[2:4] else [])):
-        found, expected = (answers(hot, looped(definitions, call), x=x) for hot in (1, NEVER))
+        found, expected = (answers(tier, looped(definitions, call), x=x) for tier in WAYS)
         assert_same(found, expected)
 
 
@@ -78,7 +78,7 @@ def test_hot_calls_give_the_same(definitions: str, call: str) -> None:
 def test_they_are_called_where_something_is_recorded(definitions: str, call: str) -> None:
     for outer in ("s", "grad(fn(x) = CALL)(x)", "jvp(fn(w) = CALL)(w, 1.0)"):
         source = looped(definitions, call, "var") + f" + {outer.replace('CALL', call)}"
-        found, expected = (answers(hot, source) for hot in (1, NEVER))
+        found, expected = (answers(tier, source) for tier in WAYS)
         assert_same(found, expected)
 
 
@@ -88,11 +88,11 @@ def test_they_are_not_called(monkeypatch: pytest.MonkeyPatch, definitions: str, 
     counts = []
     original = calls.call_function
     monkeypatch.setattr(calls, "call_function", lambda *args: counts.append(1) or original(*args))
-    monkeypatch.setattr(fusion, "HOT", 1)
     few, many = (looped(definitions, call).replace("range(4)", f"range({n})") for n in (4, 40))
-    evaluate(few)
-    before = len(counts)
-    evaluate(many)
+    with only(heat=Heat(evaluations=1)):
+        evaluate(few)
+        before = len(counts)
+        evaluate(many)
     assert len(counts) == 2 * before
 
 
@@ -118,7 +118,7 @@ def test_they_are_not_called(monkeypatch: pytest.MonkeyPatch, definitions: str, 
 @pytest.mark.parametrize("call", ["f(x)", "grad(f)(x)", "jvp(f)(x, 1.0)"])
 def test_what_makes_them_give_up(body: str, x: float, call: str) -> None:
     source = f"frozen x = 0.0\nfn f(x) {{ y = x; s = 0.0; n = 0; m = 1; {body} }}\nfor i in range(4) {{ z = {call} }}\noutput z"
-    found, expected = (answers(hot, source, x=x) for hot in (1, NEVER))
+    found, expected = (answers(tier, source, x=x) for tier in WAYS)
     assert_same(found, expected)
     if expected[1] is not None:
         assert repr(found[1]) == repr(expected[1])
@@ -129,15 +129,13 @@ def test_an_int_and_a_float_take_functions_of_their_own() -> None:
     calls = ["f(x, 2)", "f(x, 2.5)", "grad(f)(x, 2)", "grad(f)(x, 2.5)", "grad(f)(2, x)"]
     source = f"frozen x = 0.3\n{definitions}s = 0.0\nfor n in [1, 2.0, 3, 0.5, 2] {{ s = s + f(x, n) + grad(f)(x, n) }}\noutput s"
     for program in (source, *(looped(definitions, call) for call in calls)):
-        assert_same(answers(1, program), answers(NEVER, program))
+        assert_same(*(answers(tier, program) for tier in WAYS))
 
 
 def test_steps_are_counted() -> None:
     source = f"{W}frozen x = 0.3\nfor i in range(9) {{ z = grad(f)(x, 0.5) }}\noutput z"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fusion, "HOT", 1)
-        with pytest.raises(GradcliError) as error:
-            evaluate(source, max_steps=300)
+    with only(heat=AT_ONCE), pytest.raises(GradcliError) as error:
+        evaluate(source, max_steps=300)
     assert error.value.diagnostics[0].code == "E403"
 
 
@@ -199,7 +197,7 @@ fn f(x, w) {{ a = x*w; b = 0; n = 0; i = 1; {body}; return a*b + x }}
 s = 0.0
 for i in range(4) {{ s = s + ({calls}) }}
 output s"""
-    assert_same(answers(1, source), answers(NEVER, source))
+    assert_same(*(answers(tier, source) for tier in WAYS))
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 import gradcli
 from gradcli.diagnostics import GradcliError
 from gradcli.engine import long_loops
+from gradcli.engine.tiers import HEAT, Heat, only
 from gradcli.tasks import second_runs
 
 from .programs import evaluate
 from .random_programs import RELAXED
 from .test_hot_loops import H, blocks
-from .test_readings import NEVER, assert_same
+from .test_readings import assert_same
 
 HEAD = "var x = 0.7\nvar w = 0.4\nfrozen c = 1.5\nk = 3\n"
 FUNCTIONS = """fn square(a) = a*a
@@ -78,11 +79,12 @@ LOOPS = [
 ]  # fmt: skip
 
 
+NEVER = 2**62
+
+
 def answers(long: int, some: int, source: str, **options: Any) -> Any:
     """What a program gives, or all that is said of why it doesn't."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(long_loops, "LONG", long)
-        patch.setattr(long_loops, "FEW", 1)
+    with only(heat=Heat(turns=long, least_turns=1)), pytest.MonkeyPatch.context() as patch:
         patch.setattr(long_loops, "SOME", some)
         try:
             evaluation = evaluate(source, **options)
@@ -162,7 +164,7 @@ def test_few_records_and_no_more_memory_than_the_turns_need(done: list[int]) -> 
     source = f"{HEAD}s = 0.0\nfor i in range(100000) {{ s = x*i*w }}\noutput s"
     evaluation = gradcli.load(source=source).with_options(mode="reverse").run()
     assert evaluation.gradients["s"] == {"x": 99999 * 0.4, "w": 99999 * 0.7}
-    assert sum(done) == 100_000 - long_loops.LONG
+    assert sum(done) == 100_000 - HEAT.turns
 
 
 def test_what_is_too_long_to_be_told_is_not_run_again(monkeypatch: pytest.MonkeyPatch) -> None:

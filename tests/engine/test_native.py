@@ -15,6 +15,7 @@ from gradcli.engine.backends import CPU, ieee
 from gradcli.engine.compound import cotangents
 from gradcli.engine.row_functions import pull_function, value_function
 from gradcli.engine.sum_functions import sum_function
+from gradcli.engine.tiers import AT_ONCE, WRITTEN, Heat, only
 from gradcli.ops.formula import Formula, Key, key_of
 
 if not native.is_there():
@@ -53,13 +54,12 @@ def _forget() -> None:
         function.cache_clear()
 
 
-def _both(compute: Callable[[], list[Any]], monkeypatch: pytest.MonkeyPatch) -> None:
+def _both(compute: Callable[[], list[Any]]) -> None:
     """NumPy and native code give the same bits."""
     found = []
     for after in (2**62, 0):
-        monkeypatch.setattr(native, "AFTER", after)
         _forget()
-        with ieee():
+        with only(heat=Heat(operations=after)), ieee():
             found.append(compute())
     for a, b in zip(*found, strict=True):
         a, b = np.asarray(a), np.asarray(b)
@@ -81,9 +81,8 @@ def test_random_formulas(formula: Formula, n: int, m: int, apart: bool, dtype: s
         number = a.dtype.type(1.5)
     x = a[1:-1] if apart else a[1:-1].copy()
     key = key_of(formula)
-    with pytest.MonkeyPatch.context() as patch:
-        _both(lambda: value_function(CPU, key, (True, False, False), (0,))((m, n), x, b, c), patch)
-        _both(lambda: value_function(CPU, key, (True, True, False), (0, 1))((m, n), x, a[2:], number), patch)
+    _both(lambda: value_function(CPU, key, (True, False, False), (0,))((m, n), x, b, c))
+    _both(lambda: value_function(CPU, key, (True, True, False), (0, 1))((m, n), x, a[2:], number))
 
 
 @settings(max_examples=30, deadline=None)
@@ -92,10 +91,9 @@ def test_cotangents(formula: Formula, n: int, m: int) -> None:
     x, b, key = _rows(0, (m, n)), _rows(1, (n,)), key_of(formula)
     places = {0: x, 1: b, 2: 1.5, "result": _rows(2, (m, n))}
     read = [places[k] for k in cotangents(formula, 3)[0]]
-    with pytest.MonkeyPatch.context() as patch:
-        for g in (np.ones((m, n)), np.float64(1.0)):
-            whole = tuple(np.shape(v) == (m, n) for v in (*read, g))
-            _both(lambda: pull_function(CPU, key, 3, whole, (0, 1))((m, n), *read, g), patch)  # noqa: B023
+    for g in (np.ones((m, n)), np.float64(1.0)):
+        whole = tuple(np.shape(v) == (m, n) for v in (*read, g))
+        _both(lambda: pull_function(CPU, key, 3, whole, (0, 1))((m, n), *read, g))  # noqa: B023
 
 
 def _summed(key: Key, operands: list[Any], indices: list[Any], shape: tuple[int, ...]) -> list[Any]:
@@ -126,8 +124,7 @@ def test_sums(parts: list[Any], formula: Formula, n: int, m: int) -> None:
     x, shape = _rows(3, (m + 2, n)), (m, n)
     operands = [x[index] for index in parts] + [_rows(4, (m, n)), _rows(5, (n,)), 2.5][: max(0, 3 - len(parts))]
     key = key_of(formula)
-    with pytest.MonkeyPatch.context() as patch:
-        _both(lambda: _summed(key, operands, parts, shape), patch)
+    _both(lambda: _summed(key, operands, parts, shape))
 
 
 def test_only_what_has_one_right_result_is_native() -> None:
@@ -141,19 +138,17 @@ def test_native_code_takes_over_once_it_pays(monkeypatch: pytest.MonkeyPatch) ->
     calls: list[str] = []
     made = native_source._assembled
     monkeypatch.setattr(native_source, "_assembled", lambda text: calls.append(text) or made(text))
-    monkeypatch.setattr(native, "AFTER", 2 * 200)
     _forget()
     x, key = _rows(0, (1, 100)), key_of(Formula("operand", 0) * 3.0)
     for expected in (0, 1, 1):
-        with ieee():
+        with only(heat=Heat(operations=2 * 200)), ieee():
             value_function(CPU, key, (True,), ())((1, 100), x)
         assert len(calls) == expected
 
 
-def test_without_llvmlite_numpy_computes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(native, "AFTER", 0)
-    monkeypatch.setattr(native, "is_there", lambda: False)
+def test_without_native_code_numpy_computes() -> None:
     _forget()
     x = np.arange(6.0).reshape(1, 6)
-    (y,) = value_function(CPU, key_of(Formula("operand", 0) * 3.0), (True,), ())((1, 6), x)
+    with only(WRITTEN, AT_ONCE):
+        (y,) = value_function(CPU, key_of(Formula("operand", 0) * 3.0), (True,), ())((1, 6), x)
     np.testing.assert_array_equal(y, x * 3)

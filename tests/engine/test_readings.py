@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 from gradcli.diagnostics import GradcliError
-from gradcli.engine import calls, fusion
+from gradcli.engine import calls
 from gradcli.engine.tape import STRIDE, reachable
+from gradcli.engine.tiers import AT_ONCE, INTERPRETED, NATIVE, Heat, only
 
 from .programs import evaluate, executed
 
-NEVER = 10**9
+WAYS = (NATIVE, INTERPRETED)  # tiers, with what is hot at once
 B = "fn b(x) { y = x*x + sin(x); if y < 0.0 { return y }; return y*x }\n"
 C = """fn c(x, y) {
     if 0.0 < x <= 1.0 and not y > 3.0 { a = x*y } elif y != w { a = exp(-y) } else { a = x }
@@ -160,12 +162,18 @@ CALLED = [
 PLACES = [0.8, -1.3, 0.0, 1e200, float("nan")]
 
 
-def answers(monkeypatch: pytest.MonkeyPatch, hot: int, source: str, inputs: dict[str, float]) -> tuple[str, Any, Any]:
-    monkeypatch.setattr(fusion, "HOT", hot)
-    try:
-        evaluation = evaluate(source, inputs)
-    except GradcliError as error:
-        return error.diagnostics[0].message, None, None
+@pytest.fixture
+def at_once() -> Iterator[None]:
+    with only(heat=AT_ONCE):
+        yield
+
+
+def answers(tier: int, source: str, inputs: dict[str, float]) -> tuple[str, Any, Any]:
+    with only(tier, AT_ONCE):
+        try:
+            evaluation = evaluate(source, inputs)
+        except GradcliError as error:
+            return error.diagnostics[0].message, None, None
     return "", evaluation.outputs, evaluation.gradients
 
 
@@ -192,10 +200,10 @@ def looped(definitions: str, call: str, boxed: bool) -> str:
 
 @pytest.mark.parametrize("boxed", [True, False])
 @pytest.mark.parametrize(("definitions", "call"), [*READ, *CALLED])
-def test_hot_calls_give_the_same(monkeypatch: pytest.MonkeyPatch, definitions: str, call: str, boxed: bool) -> None:
+def test_hot_calls_give_the_same(definitions: str, call: str, boxed: bool) -> None:
     source = looped(definitions, call, boxed)
     for x in PLACES:
-        found, expected = (answers(monkeypatch, hot, source, {"x": x}) for hot in (1, NEVER))
+        found, expected = (answers(tier, source, {"x": x}) for tier in WAYS)
         assert_same(found[:2], expected[:2])
         if x != 1e200:  # where products overflow, the order of the factors decides between inf and nan
             assert_same(found, expected)
@@ -203,19 +211,19 @@ def test_hot_calls_give_the_same(monkeypatch: pytest.MonkeyPatch, definitions: s
 
 @pytest.mark.parametrize(("definitions", "call"), READ)
 def test_what_is_read_is_not_called(monkeypatch: pytest.MonkeyPatch, definitions: str, call: str) -> None:
-    monkeypatch.setattr(fusion, "HOT", 2)
     called = []
     call_mapped, call_transform = calls._callers()
     monkeypatch.setattr(calls, "_callers", lambda: (call_mapped, lambda *given: called.append(1) or call_transform(*given)))
     counts = []
     for n in (9, 19):
         called.clear()
-        evaluate(looped(definitions, call, True).replace("range(3)", f"range({n})"), {"x": 0.8}, grad=False)
+        with only(heat=Heat(evaluations=2)):
+            evaluate(looped(definitions, call, True).replace("range(3)", f"range({n})"), {"x": 0.8}, grad=False)
         counts.append(len(called))
     assert counts[0] == counts[1]
 
 
-def test_ints_that_change(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ints_that_change() -> None:
     """What was read for some is right for these only."""
     source = f"""{E}var x = 0.8
 fn d(x) {{ s = 0.0; n = 1; for i in range(20) {{ s = s + r(x, i % 3) + grad(r)(x, n); n = i // 4 }}; return s }}
@@ -224,40 +232,40 @@ fn e(x) {{ m = 0; fn f(z) {{ for i in range(m) {{ z = z*x }}; return z }}; s = 0
     return s
 }}
 output d(x), e(x), grad(d)(x), jvp(e)(x, 1.0)"""
-    found, expected = (answers(monkeypatch, hot, source, {}) for hot in (1, NEVER))
+    found, expected = (answers(tier, source, {}) for tier in WAYS)
     assert_same(found, expected)
     assert expected[1] is not None
 
 
-def test_deep_formulas(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deep_formulas() -> None:
     """Of more parentheses in each other than Python reads."""
     source = """fn r(x) { y = x; for i in range(140) { y = (y + x)*0.5 }; return y }
 fn d(x) { s = 0.0; for i in range(3) { s = s + r(x)*x + grad(r)(x) }; return s }
 var w = 0.7
 output d(w), jvp(d)(w, 1.0), d(0.3), grad(d)(0.3)"""
-    found, expected = (answers(monkeypatch, hot, source, {}) for hot in (1, NEVER))
+    found, expected = (answers(tier, source, {}) for tier in WAYS)
     assert_same(found, expected)
 
 
-WAYS = ["grad(f)(x)", "jvp(f)(x, 1.0)", "grad(grad(f))(x)"]
+ASKED = ["grad(f)(x)", "jvp(f)(x, 1.0)", "grad(grad(f))(x)"]
 
 
-@pytest.mark.parametrize("way", [*WAYS, "b(x) + b(-x)", "grad(b)(x) + grad(b)(-x)", "grad(fn(z) = 2.5*z)(x)", "grad(q)(-x)"])
-def test_inside_transforms_and_pauses(monkeypatch: pytest.MonkeyPatch, way: str) -> None:
+@pytest.mark.parametrize("way", [*ASKED, "b(x) + b(-x)", "grad(b)(x) + grad(b)(-x)", "grad(fn(z) = 2.5*z)(x)", "grad(q)(-x)"])
+def test_inside_transforms_and_pauses(way: str) -> None:
     source = f"""{F}{B}{P}fn d(x) {{ s = 0.0; for i in range(3) {{ s = s + {way} }}; return s }}
 fn p(x) {{ pause {{ y = d(x) }}; return y*x }}
 var w = 0.6
 tape t {{ y = d(w) }}
 pause {{ u = d(w)*w }}
 output y, grad(d)(0.4), jvp(d)(w, 2.0), jvp(grad(d))(w, 1.0), grad(p)(w), jvp(p)(w, 1.0), t.gradient(y, w), u"""
-    found, expected = (answers(monkeypatch, hot, source, {}) for hot in (1, NEVER))
+    found, expected = (answers(tier, source, {}) for tier in WAYS)
     assert_same(found, expected)
     assert expected[1] is not None
 
 
-def test_a_tape_knows_what_the_function_used(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("at_once")
+def test_a_tape_knows_what_the_function_used() -> None:
     """The derivative doesn't read `w`, and the function does."""
-    monkeypatch.setattr(fusion, "HOT", 1)
     source = """var x = 2.0; var w = 3.0
 fn f(x) = x*x + w
 for i in range(5) { tape t { y = grad(f)(x) } }
@@ -265,23 +273,23 @@ output len(t.watched_variables())"""
     assert list(evaluate(source).outputs.values()) == [2]
 
 
-def test_a_tape_knows_what_a_condition_used(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tape_knows_what_a_condition_used() -> None:
     source = """var x = 2.0; var w = 3.0
 fn f(x) { if w*x > 0.0 { return x*x }; return x }
 for i in range(5) { tape t { y = grad(f)(x) } }
 output len(t.watched_variables())"""
-    found, expected = (answers(monkeypatch, hot, source, {}) for hot in (1, NEVER))
+    found, expected = (answers(tier, source, {}) for tier in WAYS)
     assert_same(found, expected)
 
 
-def test_a_captured_name_is_read_when_it_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fusion, "HOT", 1)
+@pytest.mark.usefixtures("at_once")
+def test_a_captured_name_is_read_when_it_is_called() -> None:
     source = "k = 1.0; fn f(x) = k*x*x; s = 0.0; z = 1.5; for i in range(4) { s = s + grad(f)(z); k = k*2.0 }; output s"
     assert list(evaluate(source).outputs.values()) == [2 * 1.5 * (1 + 2 + 4 + 8)]
 
 
-def test_one_record_for_a_derivative(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fusion, "HOT", 1)
+@pytest.mark.usefixtures("at_once")
+def test_one_record_for_a_derivative() -> None:
     run, frame = executed(f"var x = 0.8\n{F}for i in range(2) {{ s = grad(grad(f))(x) }}")
     traced = [v for v in frame if type(v) is tuple]
     (segment,) = reachable([v[2] for v in traced], 0)
@@ -289,7 +297,7 @@ def test_one_record_for_a_derivative(monkeypatch: pytest.MonkeyPatch) -> None:
     assert run.trace.number == segment.first + len(segment)
 
 
-@pytest.mark.parametrize("hot", [1, NEVER])
+@pytest.mark.parametrize("tier", WAYS)
 @pytest.mark.parametrize(
     ("expression", "asked"),
     [
@@ -304,11 +312,9 @@ def test_one_record_for_a_derivative(monkeypatch: pytest.MonkeyPatch) -> None:
         ("f(x) * x", True),
     ],
 )
-def test_outputs_that_are_derivatives_get_no_gradient_unasked(
-    monkeypatch: pytest.MonkeyPatch, expression: str, asked: bool, hot: int
-) -> None:
-    monkeypatch.setattr(fusion, "HOT", hot)
+def test_outputs_that_are_derivatives_get_no_gradient_unasked(expression: str, asked: bool, tier: int) -> None:
     functions = "var x = 0.8; var w = 3.0; fn f(x) = x**3 * w; fn k(x) { a = x*x; return a + grad(f)(a) }\n"
     for source, expected in ((f"z = {expression}", asked), (f"s = {expression}; z = s * x", True)):
-        found = evaluate(functions + f"for i in range(5) {{ {source} }}\noutput z")
+        with only(tier, AT_ONCE):
+            found = evaluate(functions + f"for i in range(5) {{ {source} }}\noutput z")
         assert bool(found.gradients) == expected

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import gradcli
-from gradcli.engine import formulas, fused_rows, row_functions
+from gradcli.engine import formulas, row_functions
+from gradcli.engine.tiers import Heat, only
 from gradcli.ops import registry
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -57,9 +58,9 @@ def _at_once(tasks: list[Callable[[], Any]]) -> list[Any]:
 
 
 @pytest.fixture(autouse=True)
-def _fused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fused_rows, "MANY", 1)
-    monkeypatch.setattr(fused_rows, "HOT", 1)
+def _fused_at_once() -> Iterator[None]:
+    with only(heat=Heat(elements=1, least_elements=1)):
+        yield
 
 
 def _forget() -> None:

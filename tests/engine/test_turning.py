@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
-from gradcli.engine import native, turning
+from gradcli.engine import turning
+from gradcli.engine.tiers import NATIVE, WRITTEN, Heat, only
 
 SHAPES = [(4100, 1), (4100, 2), (3, 5001), (5001, 10), (10, 5001), (4099, 17), (70, 70), (65, 1000), (40, 3), (0, 5)]
 
 
-@pytest.mark.parametrize("after", [0, 2**62], ids=["native", "NumPy"])
+@pytest.fixture(autouse=True, params=[NATIVE, WRITTEN], ids=["native", "NumPy"])
+def _tier(request: pytest.FixtureRequest) -> Iterator[None]:
+    with only(request.param, Heat(operations=0)):
+        yield
+
+
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "bool"])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_turned(shape: tuple[int, int], dtype: str, after: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(native, "AFTER", after)
+def test_turned(shape: tuple[int, int], dtype: str) -> None:
     array = np.random.default_rng(0).normal(size=shape).astype(dtype)
     found = turning.contiguous(np, array.T)
     assert found.flags.c_contiguous
@@ -31,9 +37,7 @@ def test_turned(shape: tuple[int, int], dtype: str, after: int, monkeypatch: pyt
     assert not whole[-1].any()
 
 
-@pytest.mark.parametrize("after", [0, 2**62], ids=["native", "NumPy"])
-def test_what_lies_in_another_way(after: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(native, "AFTER", after)
+def test_what_lies_in_another_way() -> None:
     array = np.random.default_rng(0).normal(size=(200, 100))
     others: list[Any] = [array[:, ::2], array[::2].T, array[::-1], array.reshape(2, 100, 100).T, array.T.astype(">f8")]
     for other in others:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import gradcli
 from gradcli.diagnostics import GradcliError
-from gradcli.engine import fusion
+from gradcli.engine.tiers import AT_ONCE, INTERPRETED, NATIVE, only
 
 from .random_windows import window_programs
 from .window_model import RefusedError, UnspecifiedError
@@ -47,8 +47,7 @@ def test_programs_mean_what_the_model_says(program: Program, fused: bool, mode: 
         reject()
     except RefusedError as error:
         expected = error
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fusion, "HOT", 1 if fused else 10**9)
+    with only(NATIVE if fused else INTERPRETED, AT_ONCE):
         ours = gradcli.load(source=program.source).with_options(of=program.targets, mode=mode)
         if isinstance(expected, RefusedError):
             with pytest.raises(GradcliError, match=expected.code):

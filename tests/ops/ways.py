@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from gradcli import load
-from gradcli.engine import native
 from gradcli.engine.row_functions import pull_function, value_function
 from gradcli.engine.sum_functions import sum_function
+from gradcli.engine.tiers import Heat, only
 from gradcli.ops.op import Op
 
 from ..tasks.batch.one_by_one import parsed, together
@@ -166,14 +166,13 @@ def large_fused(call: str, points: np.ndarray) -> Found:
 
 @contextmanager
 def _native_at_once() -> Iterator[None]:
-    after, native.AFTER = native.AFTER, 0
     functions = (value_function, pull_function, sum_function)
     for function in functions:
         function.cache_clear()
     try:
-        yield
+        with only(heat=Heat(operations=0)):
+            yield
     finally:
-        native.AFTER = after
         for function in functions:
             function.cache_clear()
 

@@ -9,10 +9,14 @@ from random import Random
 from typing import Any, NamedTuple
 
 from gradcli.diagnostics import GradcliError
+from gradcli.engine.tiers import AT_ONCE, INTERPRETED, NATIVE, WRITTEN, only
 
 from .comparing import difference
 from .programs import Written, program
-from .ways import NEVER, Answer, alone, by_rows, evaluated, heat, mapped, parsed
+from .ways import Answer, alone, by_rows, evaluated, mapped, parsed
+
+SOON = AT_ONCE._replace(evaluations=2, turns=2, least_turns=2)
+HOT = {WRITTEN: "hot", NATIVE: "native"}
 
 
 class Disagreement(NamedTuple):
@@ -28,7 +32,7 @@ _SLOPES = re.compile("grad|jacobian|hessian|hvp|vjp|jvp")  # whose results value
 def compared(seed: int, counts: Counter[str]) -> Iterator[Disagreement]:
     """The disagreements of the program of a seed, at most one for each way; `counts` gets what was run."""
     written = program(Random(seed))
-    with heat(NEVER):
+    with only(INTERPRETED):
         try:
             node = parsed(written.alone or written.text)
         except GradcliError:
@@ -40,24 +44,24 @@ def compared(seed: int, counts: Counter[str]) -> Iterator[Disagreement]:
     counts[f"programs of {written.kind}"] += 1
     for way, answers in _ways(written, node):
         for point, expected, found in zip(written.points, _allowed(single, way), answers, strict=False):
-            if what := difference(expected, found, exact=way == "hot", signs=not _SLOPES.search(written.text)):
+            if what := difference(expected, found, exact=way in HOT.values(), signs=not _SLOPES.search(written.text)):
                 counts["disagreements"] += 1
                 yield Disagreement(way, point, what, written.text)
                 break
 
 
 def _ways(written: Written, node: Any) -> Iterator[tuple[str, list[Answer]]]:
-    with heat(2):
-        yield "hot", alone(node, written.points, 2)
+    for tier, way in HOT.items():
+        with only(tier, SOON):
+            yield way, alone(node, written.points, 2)
     for mode in ("auto",) if _has_own_rules(written) else ("auto", "forward"):
         yield f"eval, {mode}", evaluated(node, written.points[:1], mode)
     whole = parsed(written.text) if written.alone else None
-    for evaluations in (NEVER, 2):
-        heated = " and hot" if evaluations == 2 else ""
-        with heat(evaluations):
-            yield f"rows{heated}", by_rows(node, written.points)
+    for tier, heated in ({INTERPRETED: ""} | HOT).items():
+        with only(tier, SOON):
+            yield f"rows {heated}".strip(), by_rows(node, written.points)
             if whole is not None:
-                yield f"vmap{heated}", mapped(whole, len(written.points))
+                yield f"vmap {heated}".strip(), mapped(whole, len(written.points))
 
 
 def _has_own_rules(written: Written) -> bool:

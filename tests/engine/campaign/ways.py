@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,7 +10,6 @@ import numpy as np
 
 from gradcli.api import Program
 from gradcli.diagnostics import GradcliError, Source
-from gradcli.engine import fusion, long_loops
 from gradcli.engine.compiled import Compiled
 from gradcli.engine.evaluator import execute, new_run
 from gradcli.engine.lanes import Lanes
@@ -24,7 +21,6 @@ from gradcli.tasks.evaluation import Options
 from gradcli.tasks.programs import parse_program
 
 NAME = str(Path(__file__).with_name("program.tg"))  # no file, but what it imports lies beside it
-NEVER = 10**9
 OPTIONS = Options(mode="reverse")
 
 
@@ -33,18 +29,6 @@ class Answer(NamedTuple):
 
     values: dict[str, Any]
     error: str = ""
-
-
-@contextmanager
-def heat(evaluations: int) -> Iterator[None]:
-    """Code is hot after so many evaluations, and a loop long after so many turns."""
-    kept = fusion.HOT, long_loops.LONG, long_loops.FEW
-    fusion.HOT = long_loops.LONG = evaluations
-    long_loops.FEW = min(evaluations, long_loops.FEW)
-    try:
-        yield
-    finally:
-        fusion.HOT, long_loops.LONG, long_loops.FEW = kept
 
 
 def parsed(text: str) -> program.Program:

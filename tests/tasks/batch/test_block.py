@@ -13,6 +13,7 @@ from gradcli.diagnostics import GradcliError
 from gradcli.engine import native
 from gradcli.engine.row_functions import value_function
 from gradcli.engine.sum_functions import sum_function
+from gradcli.engine.tiers import Heat, only
 from gradcli.rows.blocks import BadPart, Block
 from gradcli.tasks.batch.block import Computer, Outcome, read_range
 from gradcli.tasks.batch.job import Job
@@ -223,8 +224,7 @@ def test_no_row_succeeds_and_keys_are_kept(tmp_path: Path) -> None:
         ("var x: float[2]\ny = x[0]\nfor i in range(5) { y = y * x[1] + i }\noutput y", "process"),
     ],
 )
-def test_threads_compute_what_is_native(text: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(native, "AFTER", 5000)
+def test_threads_compute_what_is_native(text: str, kind: str, tmp_path: Path) -> None:
     for function in (value_function, sum_function):
         function.cache_clear()
     np.savez(tmp_path / "d.npz", x=np.random.default_rng(0).normal(size=(5000, 2)))
@@ -232,7 +232,8 @@ def test_threads_compute_what_is_native(text: str, kind: str, tmp_path: Path, mo
     for threads in (2, 1):
         out = tmp_path / f"{threads}.jsonl"
         job = Job(parsed(text), Request(str(tmp_path / "d.npz"), str(out), OPTIONS, threads=threads, block_rows=1000))
-        job.run(lambda summary, total: None)
+        with only(heat=Heat(operations=5000)):
+            job.run(lambda summary, total: None)
         assert job.summary.kind == (kind if native.is_there() else "process")
         outputs.append(out.read_bytes())
     assert outputs[0] == outputs[1]
