@@ -238,10 +238,12 @@ class History:
                 watch(step, y, operands)
         return [moved(target[1], target[0]) for target in self.targets]
 
-    def tangents(self, vectors: Mapping[int, Any], disturb: Callable[[Any], Any] | None = None) -> list[Any]:
+    def tangents(
+        self, vectors: Mapping[int, Any], disturb: Callable[[Any], Any] | None = None, shifts: Mapping[int, Any] = {}
+    ) -> list[Any]:
         """The tangents of the targets where sources move along these vectors, by the rules of forward mode; None for what
-        doesn't move. `disturb` is applied to each result, and to its tangent. Raises GradcliError where an operation has
-        none."""
+        doesn't move. `disturb` is applied to each result, and to its tangent; sources that move begin where they are moved to
+        by `shifts`. Raises GradcliError where an operation has none."""
         run = Run(self.run.dispatch, self.run.settings, {})
         level = run.level = 1
         known: dict[int, Any] = {}
@@ -250,7 +252,9 @@ class History:
             if number in known:
                 return known[number]
             vector = vectors.get(number)
-            return saved if vector is None else Dual(saved, vector, level)
+            if vector is None:
+                return saved
+            return Dual(saved + shifts[number] if number in shifts else saved, vector, level)
 
         for step in self.steps:
             if step.body is not None:

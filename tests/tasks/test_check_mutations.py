@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from gradcli.diagnostics import Source, Span
@@ -77,6 +78,18 @@ def test_wrong_rules_are_blamed(op: Op, k: int, operands: list[Any], options: di
         assert [doubt.step.site.op.name for doubt in found] == [op.name], name
         if name == "factor":
             assert found[0].ours / found[0].theirs == pytest.approx(1.001, rel=1e-5)
+
+
+NEARLY_SINGULAR = np.array([[1.0 - 3.97e-7, 1.0, 0.0], [1.0, 1.00002, -7.8e-8], [0.0, 0.85, 4.0]])
+SINGULAR = {"inv": [], "det": [], "logdet": [], "solve": [np.array([0.8, 0.8, -1.6])], "lstsq": [np.array([0.8, 0.8, -1.6])]}
+
+
+@pytest.mark.parametrize("name", SINGULAR)
+def test_steps_are_small_enough_for_a_matrix_that_is_nearly_singular(name: str) -> None:
+    op, operands = OPS[name], [NEARLY_SINGULAR, *SINGULAR[name]]
+    assert doubts(op, 0, operands, {}) == []
+    with planted(op, MUTATIONS["factor"], 0):
+        assert [doubt.step.site.op.name for doubt in doubts(op, 0, operands, {})] == [name]
 
 
 def flat(op: Op, k: int, operands: list[Any], options: dict[str, Any]) -> bool:

@@ -25,6 +25,7 @@ from ...engine.tape import STRIDE, Blank, Traced
 from ...engine.values import List, show
 from ...engine.windows import Window, inputs_of
 from .differences import Samples, extrapolated, one_sided
+from .mean_value import CONTRADICTED, finest_level, held_against
 from .results import Blame
 from .scatter import Scatter
 
@@ -111,10 +112,24 @@ def _test(run: Run, step: Step) -> Doubt | None:
             return Slopes(_pulled(run, step, at, options, k, g, t), *_slope(lambda h: f(h, at), at[k], real, eps))
 
         found = both(lambda v: v)
+
+        def rule(h: float, k: int = k, t: Any = tangent, g: Any = cotangent) -> float:
+            return _pulled(run, step, _moved(operands, k, h * t), options, k, g, t)
+
         vanishes = found.theirs == 0 and abs(found.ours) * TINY_STEP * min(_size(operands[k]), 1.0) < TINIEST
         if not vanishes and _differ(found, both, eps) and _is_smooth(moved, operands[k], found.ours, eps):
-            return Doubt(step, found.ours, found.theirs, k)
+            samples = _samples(moved, operands[k], eps)
+            others = ([rounding(seed, eps)(v) for v in operands] for seed in range(BESIDE))
+            samples.floor = max(abs(float(CPU.xp.real(moved(0.0, other))) - samples.value) for other in others)
+            if not found.error or _is_contradicted(found, samples, rule):
+                return Doubt(step, found.ours, found.theirs, k)
     return None
+
+
+def _is_contradicted(found: Slopes, samples: Samples, rule: Callable[[float], float]) -> bool:
+    """Whether differences say that a rule is wrong at steps that are small enough for the operation, too."""
+    gap = abs(found.ours - found.theirs)
+    return held_against(samples, finest_level(samples, gap), rule, found.ours, gap) == CONTRADICTED
 
 
 class Slopes(NamedTuple):
@@ -233,7 +248,7 @@ def _differ(found: Slopes, beside: Callable[[Callable[[Any], Any]], Slopes], eps
     if error or eps > 2.0**-52 or abs(apart) <= WRONG_EXACT * size:
         return False
     others = [beside(rounding(seed)) for seed in range(BESIDE)]
-    return all((other.ours - other.theirs) * apart > 0.25 * apart**2 for other in others)
+    return all((other.ours - other.theirs) / apart > 0.25 for other in others)
 
 
 # ---- functions with a rule of their own ------------------------------------------------------------------------------
@@ -258,9 +273,9 @@ class Call:
         self.eps = max(map(_eps, step.operands), default=2.0**-52)
 
     def vectors(self) -> dict[int, Any]:
-        """A vector for each input that is a number, by its number on the trace."""
-        found = {n: like(self.scatter, v) for n, v in zip(self.numbers, self.step.operands, strict=False)}
-        return {n: vector for n, vector in found.items() if vector is not None}
+        """A vector for each input that is a number, by its number on the trace: of the size of that input."""
+        inputs = zip(self.numbers, self.step.operands, strict=False)
+        return {n: vector * _size(v) for n, v in inputs if (vector := like(self.scatter, v)) is not None}
 
     def pulled(self, cotangents: list[Any], recorded: bool = False, window: Window | None = None) -> dict[int, Any]:
         """What the rule makes of the cotangents of what the body returned, by the number of the input."""

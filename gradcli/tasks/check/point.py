@@ -299,14 +299,15 @@ class Case:
         sources = {n for s in answer.sources.values() if (n := number_of(s)) is not None}
         return History(run, traced, sources)
 
-    def carried(self, direction: Direction, disturb: Any = None) -> float:
-        """The derivative along a direction, in forward mode along that path; with `disturb` each result has another rounding
-        error."""
+    def carried(self, direction: Direction, disturb: Any = None, by: float = 0.0) -> float:
+        """The derivative along a direction, in forward mode along that path, where the variable has moved `by` a step along it;
+        with `disturb` each result has another rounding error."""
         _, answer = self.point.kept
         source = answer.sources[direction.variable]
         number = number_of(source)
         assert number is not None
-        tangents = iter(self.history.tangents({number: seed_of(read(source), direction.vector)}, disturb))
+        vector, shift = (seed_of(read(source), times * direction.vector) for times in (1.0, by))
+        tangents = iter(self.history.tangents({number: vector}, disturb, {number: shift} if by else {}))
         parts = [next(tangents) if type(read(v)) is tuple else None for v in leaves(answer.targets[self.output])]
         return float(sum(CPU.xp.sum(t * w) for t, w in zip(parts, self.weights, strict=True) if t is not None))
 

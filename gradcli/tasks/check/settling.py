@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 
+from ...diagnostics import GradcliError
 from .blame import Doubt, blame, wrong_steps
-from .differences import LEVELS
 from .kinks import kinks
+from .mean_value import CONFIRMED, CONTRADICTED, finest_level, held_against
 from .neighbourhood import Recheck, checked_beside
 from .path import Conditions
 from .point import MANY_ROWS, Case
 from .program import quiet
 from .results import AGREE, DISAGREE, INCONCLUSIVE, KINK, SKIPPED, VERIFIED, WRONG, Check, Finding, Kink
-from .verdicts import EXACT, Judge
+from .verdicts import Judge
 
 Row = dict[str, Finding]  # what the methods say on one direction
 
 THROUGH_THE_BODY = ("forward", "complex", "sympy")  # the methods that differentiate a function's body, whatever its rule
-STEADY = 1e-2  # of how far a function moves by the largest step: what it doesn't move by the smallest where steps can tell
 SLACK = 1e-3  # of the slopes to both sides of a kink: how exactly they are known
 
 
@@ -42,13 +42,12 @@ def explain(case: Case, judges: list[Judge], rows: list[Row], found: Check, rech
     with quiet():
         conditions = Conditions(case.point)
         for judge, row in zip(judges, rows, strict=True):
+            _look_finer(judge, row)
             if not any(f.verdict in (DISAGREE, INCONCLUSIVE) for f in row.values()):
                 continue
             if places := kinks(judge, conditions):
                 found.kinks += [kink for kink in places if kink not in found.kinks]
                 _settle_kink(judge, row, places[0], found, recheck)
-            elif any(row[m].verdict == AGREE for m in EXACT if m in row):
-                _look_finer(judge, row)
 
 
 def blame_steps(case: Case, found: Check) -> list[Doubt]:
@@ -82,15 +81,23 @@ def _is_proven_by_the_program(case: Case, rows: list[Row]) -> bool:
 
 
 def _look_finer(judge: Judge, row: Row) -> None:
-    """Where an exact method agrees and differences don't, their steps may be too large for the function: `sin` at 1e9; or every
-    step is: `sin` at 1e15."""
+    """Where differences disagree, asks whether they contradict the gradient at steps that are small enough for the function. If
+    they don't, they begin again with such steps, as for `sin` at 1e9, or can't say, as for `sin` at 1e15."""
     apart = [m for m in ("differences", "taylor") if m in row and row[m].verdict == DISAGREE]
-    if apart:
-        widest = judge.samples.rise(0)
-        judge.look_finer()
+    if not apart:
+        return
+    first = row[apart[0]]
+    gap = abs(first.ours - first.theirs) if first.method == "differences" else first.error
+    level = finest_level(judge.samples, gap)
+    try:
+        said = held_against(judge.samples, level, lambda h: judge.case.carried(judge.direction, by=h), judge.ours, gap)
+    except GradcliError:  # forward mode isn't to be had, so there is nothing to be said against them
+        return
+    if said == CONFIRMED:
+        judge.look_finer(level)
         row.update((method, judge.finding(method)) for method in apart)
-        if judge.samples.rise(LEVELS - 1) > STEADY * widest:
-            settle([row], INCONCLUSIVE, "the function varies within the smallest steps", tuple(apart))
+    if said != CONTRADICTED:
+        settle([row], INCONCLUSIVE, "the function varies within the steps", tuple(apart))
 
 
 # ---- kinks -----------------------------------------------------------------------------------------------------------
@@ -105,7 +112,7 @@ def _settle_kink(judge: Judge, row: Row, kink: Kink, found: Check, recheck: Rech
     if not judge.direction.where.startswith(" ") and not _is_between(judge.ours, kink):
         # The conventions at kinks hold for each operation, and needn't add up. SymPy's forms have the same ones.
         is_smooth = abs(kink.left - kink.right) <= SLACK * max(abs(kink.left), abs(kink.right))
-        verdict, at_kink = DISAGREE if is_smooth or case.history.own_rules else INCONCLUSIVE, False
+        at_kink, verdict = False, "" if is_smooth else DISAGREE if case.history.own_rules else INCONCLUSIVE
         slopes = f"{kink.left:.6g} to the left and {kink.right:.6g} to the right"
         reason = f"{place}, where the slopes are {slopes}, and none is {judge.ours:.6g}"
     else:
@@ -117,7 +124,7 @@ def _settle_kink(judge: Judge, row: Row, kink: Kink, found: Check, recheck: Rech
             at_kink, reason = False, f"{place}, and beside it nothing can be told either"
     for finding in row.values():
         if finding.verdict in (DISAGREE, INCONCLUSIVE):
-            finding.verdict, finding.at_kink, finding.reason = verdict, at_kink, reason
+            finding.verdict, finding.at_kink, finding.reason = verdict or finding.verdict, at_kink, reason
         elif finding.verdict == AGREE and not at_kink:
             finding.verdict, finding.reason = INCONCLUSIVE, "it has the conventions of reverse mode"
 

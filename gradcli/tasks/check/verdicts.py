@@ -19,7 +19,7 @@ from ...engine.lanes import Lanes
 from ...engine.values import Variable
 from . import closed_form
 from .closed_form import SkippedError
-from .differences import LEVELS, RELIABLE, SHRINK, Estimate, Samples, extrapolated, remainder
+from .differences import RELIABLE, SHRINK, Estimate, Samples, extrapolated, remainder
 from .lane_runs import SMALLEST, first_step
 from .point import Case
 from .program import Direction, quiet
@@ -47,6 +47,7 @@ class Judge:
         self._samples: Samples | None = None
         self.smallest = SMALLEST  # that a variable is taken to be, for the first step
         self.share = 1.0  # of the first step that is usual
+        self.known_noise = 0.0  # of the output, from rounding inside, where that was measured
         self.in_lanes = True  # whether the program may run for several differences at once
         self.on_trace = False  # whether differences are taken along the trace
 
@@ -138,6 +139,7 @@ class Judge:
             function = self._along_the_trace if self.on_trace else self._of_the_program
             first = first_step(self.case, self.direction, self.smallest) * self.share
             self._samples = Samples(function, self.case.value, first, self.case.point.eps)
+            self._samples.floor = self.known_noise
             if self.in_lanes and not self.on_trace:
                 self._samples.ahead = self.case.beside(self.direction, first) or []
         return self._samples
@@ -174,10 +176,9 @@ class Judge:
         self.smallest, self._samples = self.reach, None
         return True
 
-    def look_finer(self) -> None:
-        """Begins from now on with a step beyond the smallest so far."""
-        floor, self.share, self._samples = self.samples.floor, SHRINK**-LEVELS, None
-        self.samples.floor = floor
+    def look_finer(self, level: int) -> None:
+        """Begins from now on with the step of a level."""
+        self.share, self._samples = self.share * SHRINK**-level, None
 
     def measure_noise(self) -> bool:
         """Asks how far rounding errors inside move the output; whether that is more than its last places say."""
@@ -188,7 +189,7 @@ class Judge:
         floor = max(abs(other - case.value) for other in others)
         if not floor > 4 * self.case.point.eps * abs(case.value):
             return False
-        self.samples.floor = floor
+        self.samples.floor = self.known_noise = floor
         return True
 
     def use_trace(self) -> None:
