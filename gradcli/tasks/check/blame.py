@@ -275,7 +275,7 @@ class Call:
     def vectors(self) -> dict[int, Any]:
         """A vector for each input that is a number, by its number on the trace: of the size of that input."""
         inputs = zip(self.numbers, self.step.operands, strict=False)
-        return {n: vector * _size(v) for n, v in inputs if (vector := like(self.scatter, v)) is not None}
+        return {n: vector * _size(_filled(v)) for n, v in inputs if (vector := like(self.scatter, v)) is not None}
 
     def pulled(self, cotangents: list[Any], recorded: bool = False, window: Window | None = None) -> dict[int, Any]:
         """What the rule makes of the cotangents of what the body returned, by the number of the input."""
