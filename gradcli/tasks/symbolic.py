@@ -19,7 +19,6 @@ from ..engine.symbolic import calculus, printing
 from ..engine.symbolic.algebra import as_condition, attached, is_form
 from ..engine.symbolic.code import Part
 from ..engine.symbolic.code import program as program_text
-from ..engine.symbolic.emitter import UnwritableError
 from ..engine.symbolic.forms import Forms
 from ..engine.symbolic.languages import LANGUAGES
 from ..engine.symbolic.paths import NotJoinedError, Outcome, Path, joined, verify_bounded
@@ -262,14 +261,11 @@ def _code(found: ClosedForms, to: str, diagnostics: list[Diagnostic]) -> str:
             whole = "the sum of " if of in found.summed else ""
             title = f"the derivative of {whole}{of} by {' and '.join(by)}"
             own.append(Part(f"d{order}{of}_d{'_d'.join(by)}", title, form, of))
-        for part in own:
-            try:
-                program_text(to, [part], found.sources)
-            except UnwritableError as error:
-                diagnostics.append(Diagnostic("E340", f"{to} lacks {error}, which {part.title} needs"))
-            else:
-                parts.append(part)
-    return program_text(to, parts, found.sources) if parts else ""
+        parts += own
+    program = program_text(to, parts, found.sources)
+    for part, lacking in program.omitted:
+        diagnostics.append(Diagnostic("E340", f"{to} lacks {lacking}, which {part.title} needs"))
+    return program.text
 
 
 def _leaves(value: Any, path: str = "") -> list[tuple[str, Any]]:

@@ -1,0 +1,41 @@
+"""Closed forms in Python, with its module `math`."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from typing import Any
+
+from sympy.printing.pycode import PythonCodePrinter
+
+from .printer import Doubles, Function
+
+
+class Language(Doubles, PythonCodePrinter):  # type: ignore[misc]
+    """Python, for numbers and lists of them."""
+
+    whole, choice, gap = "{}", "({1} if {0} else {2})", "\n\n"
+    parts = ("{}.real", "{}.imag")
+    words = frozenset(keyword.kwlist)
+
+    _print_ImaginaryUnit = PythonCodePrinter._print_ImaginaryUnit
+
+    def function(self, function: Function) -> str:
+        names = ", ".join(name for name, _ in function.parameters)
+        steps = "".join(f"    {name} = {value}\n" for name, value in function.steps)
+        return f"def {function.name}({names}):\n    # {function.title}\n{steps}    return {self.listed(function.value)}\n"
+
+    def file(self, body: str) -> str:
+        return f"import math\n\n\n{body}" if re.search(r"\bmath\.", body) else body
+
+    def _root(self, base: Any) -> str:
+        return f"math.sqrt({self._print(base)})"
+
+    def _print_NaN(self, form: Any) -> str:
+        return "math.nan"
+
+    def _print_Infinity(self, form: Any) -> str:
+        return "math.inf"
+
+    def _print_NegativeInfinity(self, form: Any) -> str:
+        return "-math.inf"
