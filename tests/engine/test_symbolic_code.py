@@ -298,5 +298,5 @@ def test_branches_are_not_computed_before_they_are_chosen() -> None:
 
 def test_julia_has_orders_that_are_ints() -> None:
     code = functions("julia", "var x = 0.7; var y = 0.3; f = digamma(x) + betainc(2.0, 3.0, x) + atan2(x, y)")
-    assert "polygamma(0, x)" in code and "polygamma(1, x)" in code
-    assert "beta_inc(2.0, 3.0, x)[1]" in code and "atan(x, y)" in code
+    for call in ("polygamma(0, x)", "polygamma(1, x)", "beta_inc(2.0, 3.0, x)[1]", "atan(x, y)"):
+        assert call in code
