@@ -28,7 +28,7 @@ class Language(Doubles, C99CodePrinter):  # type: ignore[misc]
         [*C99CodePrinter.reserved_words, *f"{KEYWORDS} {MACROS}".split()]
         + [f"{name}{end}" for name in FUNCTIONS.split() for end in ("", "f", "l")]
     )
-    math_macros: ClassVar = {}  # M_PI and its like are no part of C99
+    math_macros: ClassVar[dict[Any, str]] = {}  # M_PI and its like are no part of C99
     settings: ClassVar = {"user_functions": {"Abs": "fabs"}}  # SymPy's `abs` is for ints, which there are none of
 
     def element(self, name: str, index: Shape, shape: Shape) -> str:
