@@ -18,8 +18,7 @@ library     layers, losses and optimizers in the language itself: `import nn` re
 diagnostics what errors and warnings are made of, and how one is drawn; codes.py explains each
 eager       the engine without the language: `gradcli.Tape`, and the values that it records; numpy.py has their functions
 extension   `gradcli.register`: functions of other packages join the table
-frozen      records that are cheap to define, for the trees; collector.py pauses the garbage collector around large ones,
-            recursion.py lets Python's functions call each other deeper
+collector   pauses the garbage collector around large trees; recursion.py lets Python's functions call each other deeper
 
 The engine, from a program to its gradients: `evaluator` compiles it and runs it, with a case for each node in `statements`,
 `expressions`, `calls`, `modules`, `indexing`, `declarations`, `tapes` and `outcomes`; `paths` knows what an instance of a
@@ -54,7 +53,7 @@ An evaluation goes `Source -> lang.parse -> lang.resolve -> engine -> tasks.eval
 and `gradcli eval --show ast|program|trace` prints what lies between. A batch goes `rows.sources -> ranges -> tasks.batch.block ->
 engine.row_runs -> columns -> rows.writing`, a block at a time; `tasks.batch.job` sees to it that every block comes to its end.
 
-To add a builtin, write one entry in ops. A statement: the grammar, a record in lang/syntax.py, and its case in
+To add a builtin, write one entry in ops. A statement: the grammar, a node in lang/syntax, and its case in
 resolving, running and printing. An error: one call where it is found, one entry in codes.py. An output format: one file
 in report, one line in its FORMATS. A format of rows: one file each in rows/reading and rows/writing, one line each in OPENERS
 and WRITERS. A command: a file in tasks, a file in cli, one word in cli/app.py.

@@ -19,7 +19,6 @@ FILES = sorted(HOUSE.rglob("*.py"))
 # A room (a folder, or a file at the top) and the rooms that it may import.
 LAW: dict[str, set[str]] = {
     "diagnostics": set(),
-    "frozen": set(),
     "collector": set(),
     "recursion": set(),
     "safe_files": set(),
@@ -45,7 +44,7 @@ LAW: dict[str, set[str]] = {
     "": {"api", "eager", "extension", "tasks", "diagnostics"},  # the front door
 }
 
-EVERYONES = {"collector", "diagnostics", "frozen", "recursion", "safe_files", "safe_path"}  # what every room may import
+EVERYONES = {"collector", "diagnostics", "recursion", "safe_files", "safe_path"}  # what every room may import
 
 # Third-party packages and where they may enter. NumPy enters reports and inputs for arrays in files and on screens, and
 # cli/limits.py loads it before it limits the memory for programs.
@@ -149,7 +148,7 @@ HEAVY = {"sympy", "scipy", "cupy", "matplotlib", "dask", "pydantic", "lark", "ri
         (("ops", "tanh"), HEAVY | {"numpy"}),
         (("explain", "E304"), HEAVY | {"numpy"}),
         (("eval", "-e", "x**2 * sin(y)", "--set", "x=3", "--set", "y=0.5"), HEAVY | {"numpy"}),
-        (("eval", "-e", "x**2", "--set", "x=3", "--format", "json"), HEAVY | {"numpy", "ctypes"}),
+        (("eval", "-e", "x**2", "--set", "x=3", "--format", "json"), HEAVY | {"numpy", "ctypes", "hashlib"}),
         (("eval", "-e", "x**2", "--set", "x=3", "--jacobian", "--hessian"), HEAVY | {"numpy"}),
         (("why", "-e", "var x = 2.0; a = x**2; y = detach(a) * 3"), HEAVY | {"numpy"}),
         (("eval", "-e", "log(x) * 3", "--set", "x=-2", "--debug-nan"), HEAVY | {"numpy"}),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import sys
 from pathlib import Path
 
@@ -48,7 +47,7 @@ def _replace(target: Path, data: bytes) -> None:
     """Writes beside the target and renames: readers see the old file or the new one, and a full disk leaves the old."""
     if target.is_dir():
         raise IsADirectoryError(21, "it is a folder")
-    beside = target.with_name(f".{target.name}.{secrets.token_hex(8)}.partial")
+    beside = target.with_name(f".{target.name}.{os.urandom(8).hex()}.partial")
     try:
         with open(beside, "xb", opener=plain_file) as file:
             file.write(data)

@@ -215,7 +215,7 @@ def _updated(rule: program.Function) -> set[int]:
             if isinstance(variable, program.Read):
                 found.add(variable.slot.index)
         if isinstance(node, program.Statement):
-            pending.extend(getattr(node, name) for name in node.FIELDS if name != "span")
+            pending.extend(getattr(node, name) for name in node.FIELDS)
         elif type(node) is tuple:
             pending.extend(node)
     return found

@@ -238,7 +238,7 @@ class Unexecuted:
                     found.setdefault(item.name, []).append((item.span, module, True))
                 if isinstance(item, program.ModuleLiteral):
                     module = item.span
-                pending += [(getattr(item, field), ran, module) for field in item.FIELDS if field != "span"]
+                pending += [(getattr(item, field), ran, module) for field in item.FIELDS]
             elif isinstance(item, tuple) and not isinstance(item, Span):
                 pending += [(child, ran, module) for child in reversed(item)]
         return found

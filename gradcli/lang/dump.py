@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..diagnostics import Source, Span
-from ..frozen import Frozen
 from ..ops.op import Op
 from .program import Slot
+from .tree import Tree
 
-_HIDDEN = frozenset(["span", "spans", "depth", "name_span", "source", "text", "bare"])
+_HIDDEN = frozenset(["spans", "name_span", "source", "text", "bare"])
 _MAX_INDENT = 60  # levels; deeper ones stay at this indentation, so that a long chain gives a listing of linear size
 
 
@@ -50,7 +50,7 @@ def _lines(tree: Any) -> Iterator[str]:
 
 
 def _is_plain(value: Any) -> bool:
-    return isinstance(value, Op | Slot | Span | Source) or not (isinstance(value, Frozen | tuple | list | dict))
+    return isinstance(value, Op | Slot | Span | Source) or not (isinstance(value, Tree | tuple | list | dict))
 
 
 def _plain(value: Any) -> str:

@@ -254,19 +254,9 @@ _BINDERS = frozenset(
 )
 
 
-def _child_fields(kind: type[syntax.Node]) -> tuple[str, ...]:
-    leaves = ("span", "depth", "name_span")
-    return tuple(name for name, spec in kind.SPECS.items() if name not in leaves and spec.type != "str")
-
-
-_CHILD_FIELDS: dict[type, tuple[str, ...]] = {
-    kind: _child_fields(kind) for kind in vars(syntax).values() if isinstance(kind, type) and issubclass(kind, syntax.Node)
-}
-
-
 def children(node: Any) -> Iterator[Any]:
     """The nodes directly below a node, in order."""
-    for name in _CHILD_FIELDS[type(node)]:
+    for name in node.FIELDS:
         value = getattr(node, name)
         if isinstance(value, tuple):
             yield from (item for item in value if isinstance(item, syntax.Node))

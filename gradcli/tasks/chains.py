@@ -170,6 +170,6 @@ def _assignments(node: program.Program) -> Iterator[tuple[Span, Span, Span | Non
             target = item.target if isinstance(item, program.Assign) else None
             yield item.value.span, item.span, target.span if isinstance(target, program.NameTarget) else None
         if isinstance(item, program.Node | program.Argument):
-            pending.extend(getattr(item, name) for name in item.FIELDS if name != "span")
+            pending.extend(getattr(item, name) for name in item.FIELDS)
         elif isinstance(item, tuple) and not isinstance(item, Span):
             pending.extend(item)

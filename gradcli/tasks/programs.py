@@ -78,7 +78,7 @@ def expected_lines(node: Program) -> list[int]:
         if isinstance(item, program.Expect | program.ExpectError):
             lines.append(item.span.line)
         if isinstance(item, program.Node):
-            pending.extend(getattr(item, name) for name in item.FIELDS if name != "span")
+            pending.extend(getattr(item, name) for name in item.FIELDS)
         elif type(item) is tuple:
             pending.extend(item)
     return sorted(set(lines))

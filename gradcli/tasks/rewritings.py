@@ -234,8 +234,7 @@ def _names(node: Any) -> Iterator[tuple[int, int, str]]:
         yield node.span.start, node.span.end, node.slot.name
     elif isinstance(node, program.Node | program.Argument):
         for name in node.FIELDS:
-            if name != "span":
-                yield from _names(getattr(node, name))
+            yield from _names(getattr(node, name))
     elif isinstance(node, tuple) and not isinstance(node, Span):
         for item in node:
             yield from _names(item)

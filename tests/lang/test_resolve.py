@@ -13,6 +13,7 @@ from gradcli.lang import program
 from gradcli.lang.imports import Importer
 from gradcli.lang.parser import parse, read_source
 from gradcli.lang.resolve import resolve
+from gradcli.lang.tree import Tree
 from gradcli.ops import INFIX, OPS
 
 
@@ -34,11 +35,11 @@ def nodes(tree: Any, kind: type) -> Iterator[Any]:
     if isinstance(tree, tuple):
         for item in tree:
             yield from nodes(item, kind)
-    elif hasattr(tree, "FIELDS") and not isinstance(tree, Source):
+    elif isinstance(tree, Tree):
         if isinstance(tree, kind):
             yield tree
         for name in tree.FIELDS:
-            if name not in ("span", "source", "op"):
+            if name not in ("source", "op"):
                 yield from nodes(getattr(tree, name), kind)
 
 

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import Any, Literal
 
 from ...diagnostics import Span
-from ...frozen import Frozen, field, frozen
 from ...ops.op import Op
+from ..tree import Tree, node
 from .nodes import Node, Slot
 
 
-@frozen
+@node
 class Constant(Node):
     """A literal: int, float, complex, bool, str or None. `pi`, `e`, `inf`, `nan` are such literals too."""
 
     value: Any
 
 
-@frozen
+@node
 class Read(Node):
     """The value under a name. `checked`: it may be unassigned on some path, so reading asks."""
 
@@ -25,14 +26,14 @@ class Read(Node):
     checked: bool = False
 
 
-@frozen
+@node
 class Builtin(Node):
     """A builtin as a value: `f = sin`, `grad(tanh)`."""
 
     op: Op
 
 
-@frozen
+@node
 class Apply(Node):
     """A builtin or operator applied. `operands` follow the signature (None: its default; a variadic op has them all);
     `options` are the static ones, by name. Operators are here too: `a + b` is Apply(OPS["add"], …)."""
@@ -42,15 +43,15 @@ class Apply(Node):
     options: tuple[tuple[str, Expression], ...] = ()
 
 
-@frozen
-class Argument(Frozen):
+@node
+class Argument(Tree):
     """One argument of a dynamic call; `keyword` is "" for a positional one."""
 
     value: Expression
     keyword: str = ""
 
 
-@frozen
+@node
 class Call(Node):
     """A call of a value: a function of the program, a builtin under another name, a module, a transform."""
 
@@ -58,7 +59,7 @@ class Call(Node):
     arguments: tuple[Argument, ...]
 
 
-@frozen
+@node
 class MethodCall(Node):
     """`receiver.name(…)`. Dicts, modules and tapes use their own member; any other value is the first argument of
     `function` (a name in scope) or else of the builtin `op`; where both are None there is no such function."""
@@ -70,7 +71,7 @@ class MethodCall(Node):
     op: Op | None
 
 
-@frozen
+@node
 class Member(Node):
     """`object.name` that is not called: `.T`, `.shape`, a key of a dict, a name of an import or module."""
 
@@ -78,19 +79,21 @@ class Member(Node):
     name: str
 
 
-@frozen
+@node
 class Slice(Node):
+    """`start:stop:step` in an index."""
+
     start: Expression | None
     stop: Expression | None
     step: Expression | None
 
 
-@frozen
+@node
 class EllipsisItem(Node):
     """`...` inside an index."""
 
 
-@frozen
+@node
 class Index(Node):
     """`object[items]`; `none` among the items is a new axis."""
 
@@ -98,18 +101,22 @@ class Index(Node):
     items: tuple[IndexItem, ...]
 
 
-@frozen
+@node
 class ListDisplay(Node):
+    """`[a, b]`."""
+
     items: tuple[Expression, ...]
 
 
-@frozen
+@node
 class DictDisplay(Node):
+    """`{key: value}`."""
+
     keys: tuple[str, ...]
     values: tuple[Expression, ...]
 
 
-@frozen
+@node
 class Conditional(Node):
     """`then if condition else otherwise`."""
 
@@ -118,7 +125,7 @@ class Conditional(Node):
     otherwise: Expression
 
 
-@frozen
+@node
 class Logical(Node):
     """`and` / `or` over two or more operands, left to right, stopping early."""
 
@@ -126,7 +133,7 @@ class Logical(Node):
     operands: tuple[Expression, ...]
 
 
-@frozen
+@node
 class Chain(Node):
     """A chained comparison, `a < b <= c`: each operand is evaluated once, and it stops at the first that fails.
     A single comparison is an `Apply`."""
@@ -136,14 +143,14 @@ class Chain(Node):
     spans: tuple[Span, ...] = field(compare=False)  # of each comparison
 
 
-@frozen
+@node
 class FunctionLiteral(Node):
     """`fn(c) = …` as a value, and the value that a `fn` statement binds."""
 
     function: Function
 
 
-@frozen
+@node
 class ModuleLiteral(Node):
     """The value that a `module` statement binds: calling it runs the body of `function` and gives an instance, whose
     `members` are the names of the body, parameters included, in order."""
@@ -162,14 +169,16 @@ IndexItem = Expression | Slice | EllipsisItem
 # ---- functions -----------------------------------------------------------------------------------------------------
 
 
-@frozen
-class FunctionParameter(Frozen):
+@node
+class FunctionParameter(Tree):
+    """A parameter of a function or a module."""
+
     slot: Slot
     default: Expression | None  # evaluated in the enclosing frame, when the function value is made
     span: Span = field(compare=False)
 
 
-@frozen
+@node
 class Function(Node):
     """A function's code. `name` is "" for an anonymous one. `captures`: (slot in the enclosing frame, own slot), both
     cells. `self_slot` is where the function itself is found when its body calls it by name (no cycle through a cell).

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import field
+
 from ...diagnostics import Span
-from ...frozen import Frozen, field, frozen
+from ..tree import Tree, node
 
 
-@frozen(kw_only=True)
-class Node(Frozen):
-    span: Span = field(compare=False)
+@node
+class Node(Tree):
+    """Everything that has a place in the text."""
+
+    span: Span = field(kw_only=True, compare=False)
 
 
-@frozen
-class Slot(Frozen):
+@node
+class Slot(Tree):
     """Where a name lives in its frame. `cell`: the slot holds a box shared with inner functions."""
 
     index: int

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import Any, Literal
 
 from ...diagnostics import Source
-from ...frozen import field, frozen
 from ...ops.op import Op
+from ..tree import node
 from .expressions import Expression, Function, IndexItem
 from .nodes import Node, Slot
 
 # ---- assignment targets ----------------------------------------------------------------------------------------------
 
 
-@frozen
+@node
 class NameTarget(Node):
+    """`name = …`."""
+
     slot: Slot
 
 
-@frozen
+@node
 class EntryTarget(Node):
     """`a[i]`, `d.k`, `a[i][j].k` on a local name: `path` holds the indices and keys from the name outwards.
     A str step is a key (`.k` and `["k"]` alike); a tuple step is an index."""
@@ -27,7 +30,7 @@ class EntryTarget(Node):
     path: tuple[str | tuple[IndexItem, ...], ...]
 
 
-@frozen
+@node
 class ListTarget(Node):
     """`a, b = …` and `[a, [b, c]] = …`."""
 
@@ -40,7 +43,7 @@ Target = NameTarget | EntryTarget | ListTarget
 # ---- statements ------------------------------------------------------------------------------------------------------
 
 
-@frozen
+@node
 class TypeSpec(Node):
     """`float[n, 2]`: a dtype name, and sizes (int, a name, or None for `_`); shape None is a scalar, `...` any shape."""
 
@@ -48,7 +51,7 @@ class TypeSpec(Node):
     shape: tuple[int | str | None, ...] | Any | None
 
 
-@frozen
+@node
 class Domain(Node):
     """`in (low, high)`: the open interval that random points and plots use."""
 
@@ -56,8 +59,10 @@ class Domain(Node):
     high: Expression
 
 
-@frozen
+@node
 class Declare(Node):
+    """`var x: type = value in domain`, and with `frozen` or `const`."""
+
     kind: Literal["var", "frozen", "const"]
     slot: Slot
     value: Expression | None
@@ -65,13 +70,15 @@ class Declare(Node):
     domain: Domain | None
 
 
-@frozen
+@node
 class Assign(Node):
+    """`target = value`."""
+
     target: Target
     value: Expression
 
 
-@frozen
+@node
 class Augment(Node):
     """`target op= value`; the target's indices are evaluated once."""
 
@@ -80,7 +87,7 @@ class Augment(Node):
     value: Expression
 
 
-@frozen
+@node
 class Update(Node):
     """`variable := value`, or `:+=` and `:-=` with `op`. Of an `Index` into a variable (`x[i] := v`) one element is updated."""
 
@@ -89,24 +96,30 @@ class Update(Node):
     op: Op | None = None
 
 
-@frozen
+@node
 class Evaluate(Node):
+    """An expression as a statement."""
+
     value: Expression
 
 
-@frozen
+@node
 class If(Node):
+    """`if … elif … else`: the conditions in order, each with what runs where it is true."""
+
     branches: tuple[tuple[Expression, tuple[Statement, ...]], ...]
     otherwise: tuple[Statement, ...]
 
 
-@frozen
+@node
 class While(Node):
+    """`while condition { … }`."""
+
     condition: Expression
     body: tuple[Statement, ...]
 
 
-@frozen
+@node
 class For(Node):
     """`for target in iterable`. `for v, g in zip(a, b)` has a ListTarget."""
 
@@ -115,32 +128,38 @@ class For(Node):
     body: tuple[Statement, ...]
 
 
-@frozen
-class Break(Node): ...
+@node
+class Break(Node):
+    """`break`."""
 
 
-@frozen
-class Continue(Node): ...
+@node
+class Continue(Node):
+    """`continue`."""
 
 
-@frozen
+@node
 class Return(Node):
+    """`return value`."""
+
     value: Expression | None
 
 
-@frozen
+@node
 class Print(Node):
+    """`print a, b`."""
+
     items: tuple[Expression, ...]
 
 
-@frozen
+@node
 class Output(Node):
     """`output a, name = b`: (name or the expression's text, expression)."""
 
     items: tuple[tuple[str, Expression], ...]
 
 
-@frozen
+@node
 class Expect(Node):
     """`expect condition`, or with `close_to` `expect condition ~= close_to within (…)`."""
 
@@ -149,7 +168,7 @@ class Expect(Node):
     options: tuple[tuple[str, Expression], ...] = ()  # rtol, atol
 
 
-@frozen
+@node
 class ExpectError(Node):
     """`expect error "…" { … }`. `found` holds what the resolver found in the block, which counts as its failure."""
 
@@ -158,7 +177,7 @@ class ExpectError(Node):
     found: str = ""
 
 
-@frozen
+@node
 class Import(Node):
     """`import "other.tg" as other`: runs `program` once, and binds its top-level names as members of `slot`."""
 
@@ -166,7 +185,7 @@ class Import(Node):
     program: Program
 
 
-@frozen
+@node
 class Tape(Node):
     """`tape t (…) { … }`: opens a window for the block; `options` are `persistent` and `watch_variables`."""
 
@@ -175,7 +194,7 @@ class Tape(Node):
     body: tuple[Statement, ...]
 
 
-@frozen
+@node
 class Watch(Node):
     """`watch a, b`, or `t.watch(a)` with `tape`. A name comes with its slot, where what it holds becomes watched."""
 
@@ -183,19 +202,21 @@ class Watch(Node):
     tape: Expression | None = None
 
 
-@frozen
+@node
 class Pause(Node):
+    """`pause { … }`: nothing is recorded in the block."""
+
     body: tuple[Statement, ...]
 
 
-@frozen
+@node
 class Record(Node):
     """`record { … }`: `backward` may walk what is computed in the block."""
 
     body: tuple[Statement, ...]
 
 
-@frozen
+@node
 class Attach(Node):
     """`attach_grad(value, req = …)`. A name comes with its slot, which holds a variable from then on."""
 
@@ -204,7 +225,7 @@ class Attach(Node):
     req: Expression | None
 
 
-@frozen
+@node
 class Backward(Node):
     """`backward f(dy, …) { … }`: registers the rule of the opaque function that `function` reads."""
 
@@ -218,7 +239,7 @@ Statement = (
 )  # fmt: skip
 
 
-@frozen
+@node
 class Program(Node):
     """A resolved program.
 

@@ -17,7 +17,7 @@ class _Parts(dict[type, "Callable[[Any], tuple[Any, ...]] | None"]):
     def __missing__(self, kind: Any) -> Callable[[Any], tuple[Any, ...]] | None:
         parts: Callable[[Any], tuple[Any, ...]] | None = None
         if issubclass(kind, Node | Argument | FunctionParameter):
-            names = [name for name in kind.FIELDS if name != "span"]
+            names = kind.FIELDS
             parts = attrgetter(*names) if len(names) > 1 else lambda node: tuple([getattr(node, name) for name in names])
         self[kind] = parts  # once only, for other threads
         return parts
