@@ -10,6 +10,7 @@ from .op import Op
 
 INF = math.inf
 ROOT_PI, ROOT_2PI, ROOT_HALF = math.sqrt(math.pi), math.sqrt(2.0 * math.pi), math.sqrt(0.5)
+HELPS = 1e5  # units in the last place of a probability: what rounding its quantile may come to
 SPLITTER = 2.0**27 + 1.0  # x * SPLITTER - (x * SPLITTER - x) is x in half its digits
 
 
@@ -46,8 +47,9 @@ def _logit(m: Any, x: Any) -> Any:
 
 
 def _quantile_slope(xp: Any, special: Any, y: Any, p: Any) -> Any:
-    """1 / density(y). In the tail by the ratio of p to the density, which moves slowly, while rounding y moves exp(y²/2)."""
-    in_tail = (y < -1.0) & (p > 0)
+    """1 / density(y). In the tail by the ratio of p to the density, which moves slowly, while rounding y moves exp(y²/2); only
+    a p whose quantile y is can help."""
+    in_tail = (y < -1.0) & (p > 0) & (abs(special.ndtr(y) - p) <= HELPS * xp.finfo(y.dtype).eps * p)
     tail = xp.where(in_tail, y, -1.0)
     by_ratio = ROOT_PI * ROOT_HALF * special.erfcx(-ROOT_HALF * tail) / xp.where(in_tail, p, 1.0)
     return xp.where(in_tail, by_ratio, ROOT_2PI * xp.exp(0.5 * y * y))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import special
 
 from gradcli.diagnostics import Source, Span
 from gradcli.engine.evaluator import new_run
@@ -90,6 +91,13 @@ def test_steps_are_small_enough_for_a_matrix_that_is_nearly_singular(name: str) 
     assert doubts(op, 0, operands, {}) == []
     with planted(op, MUTATIONS["factor"], 0):
         assert [doubt.step.site.op.name for doubt in doubts(op, 0, operands, {})] == [name]
+
+
+@pytest.mark.parametrize("k", [0, 1])
+@pytest.mark.parametrize("p", [0.1, 1e-3, 2.4e-12, 1e-200])
+def test_a_probability_only_helps_to_compute_the_slope_of_its_quantile(p: float, k: int) -> None:
+    """By itself it changes nothing, as the rule says, which a test of the rule alone has to find."""
+    assert doubts(OPS["quantile_slope"], k, [float(special.ndtri(p)), p], {}) == []
 
 
 def flat(op: Op, k: int, operands: list[Any], options: dict[str, Any]) -> bool:
