@@ -40,8 +40,8 @@ Gradients are `attached` to variables, and `backward` fills them. A run can keep
 graph, in which `reasons` says why there is no gradient, `walks` remember which way most of one came, `zeros` why it is zero,
 `nonfinite` and `blame` what made a nan, and `elements` what depends on one element. Functions with a rule of their own are
 called by `own_functions`, and asked by `own_rules`. `symbolic` reads a run back as SymPy's expressions, and writes them as
-code. `values`, `boxes`, `lanes` and `backends` say what a value is, `devices` and `cuda` where it can be; `scipy_special`
-and `blas` see to it that what computes with them is quick to load. Many rows run at once (`lanes`, `mapping`): operations
+code. `values`, `boxes`, `lanes` and `backends` say what a value is, `devices` and `cuda` where it can be; `blas`
+is what matrices are multiplied by. Many rows run at once (`lanes`, `mapping`): operations
 take them `by_rows`. Hot expressions on them (`fused_rows`) and on arrays (`fused_arrays`; on the way back `kept_partials`)
 are each one `fused_operation`, by `row_functions` or as `small_arrays`, sums of them over a row's elements (`row_sums`) by
 `sum_functions`; `rewriting` makes their formulas shorter, which `row_source` writes for NumPy and `native_source` for LLVM,

@@ -46,10 +46,9 @@ class Backend:
 
     @property
     def special(self) -> Any:
-        """The module of special functions, or what has its functions, imported at first use (after NumPy, whose errors are values
-        here)."""
+        """The module of special functions, imported at first use (after NumPy, whose errors are values here)."""
         assert self.xp
-        return _scipy_special() if self._special == "scipy.special" else _module(self._special)
+        return _module(self._special)
 
     def function(self, op: Op) -> Callable[..., Any]:
         """The array function of an elementwise op that is a primitive of the array module."""
@@ -150,13 +149,6 @@ class Backend:
 
     def limit_memory(self, size: int | None) -> None:
         """Arrays may take so many bytes there; None for all that there are. The host's is a limit of the whole process."""
-
-
-@cache
-def _scipy_special() -> Any:
-    from .scipy_special import SpecialFunctions
-
-    return SpecialFunctions()
 
 
 @contextmanager
