@@ -48,6 +48,7 @@ are each one `fused_operation`, by `row_functions` or as `small_arrays`, sums of
 where llvmlite is there and the bits are the same (`native`). Parts of rows go by `slices`, very many rows in `blocks`,
 arrays from rows to elements and back by `turning`; where they differ in what they do, `divergence` divides them and joins
 them again. `row_runs` runs a whole program for rows of data, and `connections` knows which of them have a gradient.
+How far programs are compiled, and when code is hot, is decided by `tiers` alone.
 
 An evaluation goes `Source -> lang.parse -> lang.resolve -> engine -> tasks.evaluate -> Evaluation -> report -> stdout`,
 and `gradcli eval --show ast|program|trace` prints what lies between. A batch goes `rows.sources -> ranges -> tasks.batch.block ->

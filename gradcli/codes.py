@@ -20,7 +20,7 @@ from .reason_codes import REASONS as _REASONS
 _COMMAND_LINE = {
     "E001": Code(
         "the command line is wrong",
-        "An option or command doesn't exist, or its value isn't one that it takes.",
+        "An option or command doesn't exist, or its value isn't one that it takes;\nor GRADCLI_TIER is none of 0, 1 and 2.",
         "`gradcli COMMAND --help` lists the options; the message names the closest one.",
         "$ gradcli eval -e 'x**2' --sett x=3",
     ),

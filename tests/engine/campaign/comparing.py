@@ -44,6 +44,8 @@ def _apart(expected: Any, found: Any, size: float, exact: bool, signs: bool) -> 
         return f"shape {b.shape}, and {a.shape}"
     if exact and a.dtype != b.dtype:
         return f"type {b.dtype}, and {a.dtype}"
+    if "c" in (a.dtype.kind, b.dtype.kind):
+        a, b = (np.stack([v.real, v.imag]) for v in (a, b))
     a, b = a.astype(float), b.astype(float)
     if not np.allclose(a, b, rtol=RTOL, atol=RTOL * 1e-3 * size, equal_nan=True):
         return "value"

@@ -17,7 +17,7 @@ from gradcli.engine.row_runs import Answered, Failed, RowRuns
 from gradcli.lang import program
 from gradcli.tasks.answer import prepare
 from gradcli.tasks.batch.answers import ask
-from gradcli.tasks.evaluation import Options
+from gradcli.tasks.evaluation import Evaluation, Options
 from gradcli.tasks.programs import parse_program
 
 NAME = str(Path(__file__).with_name("program.tg"))  # no file, but what it imports lies beside it
@@ -72,10 +72,15 @@ def evaluated(node: program.Program, points: list[dict[str, Any]], mode: str) ->
         except Exception as error:
             answers.append(Answer({}, _code(error)))
             continue
-        named = dict(evaluation.outputs)
-        named.update({f"d{of}/d{by}": v for of, row in evaluation.gradients.items() for by, v in row.items()})
-        answers.append(Answer({key: part for name, value in named.items() for key, part in flattened(name, value).items()}))
+        answers.append(answer(evaluation))
     return answers
+
+
+def answer(evaluation: Evaluation) -> Answer:
+    """What an evaluation gave, by the names of columns."""
+    named = dict(evaluation.outputs)
+    named.update({f"d{of}/d{by}": v for of, row in evaluation.gradients.items() for by, v in row.items()})
+    return Answer({key: part for name, value in named.items() for key, part in flattened(name, value).items()})
 
 
 def flattened(name: str, value: Any) -> dict[str, Any]:
