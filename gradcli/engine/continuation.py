@@ -33,6 +33,7 @@ def continued(run: Run, site: Site, operands: list[Any], options: Mapping[str, A
     """The op of `site` on operands of which some have an imaginary part. Raises NotAnalyticError where there is no such
     form, GradcliError where the operation can't be done."""
     op, xp = site.op, run.backend.xp
+    operands = [in_double(v) for v in operands]
     if op.name in _REFUSED or (op.name == "cast" and options["dtype"] != "float64"):
         raise NotAnalyticError(site)
     form = _FORMS.get(op.name)
@@ -48,6 +49,15 @@ def continued(run: Run, site: Site, operands: list[Any], options: Mapping[str, A
         return elementwise(run, site, operands)
     except (GradcliError, TypeError):
         raise NotAnalyticError(site) from None
+
+
+def in_double(value: Any) -> Any:
+    """A value, in double precision where it is in float32, whose smallest numbers are larger than what is infinitesimal."""
+    if type(value) is Lanes:
+        return Lanes(in_double(value.array), value.group)
+    if getattr(value, "dtype", None) != "float32":
+        return value
+    return value.astype("float64") if value.shape else float(value)
 
 
 def _on_rows(run: Run, site: Site, operands: list[Any], options: Mapping[str, Any]) -> Lanes:

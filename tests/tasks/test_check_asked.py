@@ -10,6 +10,7 @@ import pytest
 from gradcli.diagnostics import Source
 from gradcli.tasks.check.checking import check
 from gradcli.tasks.check.results import Check, CheckOptions
+from gradcli.tasks.evaluation import Options
 from gradcli.tasks.programs import parse_program
 
 RIGHT = "fn h(x) { return x**3 } backward (dy) { return 3*x**2*dy }\n"
@@ -124,4 +125,28 @@ def test_a_derivative_that_is_not_differentiated_again_needs_none(asks: str) -> 
 )
 def test_kinks_and_cancellation_are_no_wrong_rule(program: str) -> None:
     found = run(program)
+    assert (rules(found), found.exit_code) == (["agree"], 0)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "var x = 30.0; y = grad(fn(x) = exp(x) / (1 + exp(x)))(x)",
+        "fn h(x) { return exp(x) / (1 + exp(x)) } backward (dy) { s = sigmoid(x); return s*(1 - s)*dy }; var x = 30.0; "
+        "y = hessian(h)(x)",
+        "var x = [30.0, -30.0, 1.0]; y = hessian(fn(x) = sum(exp(x) / (1 + exp(x))))(x)",
+        "var x = 1e-4; y = grad(fn(x) = 1e4 * x**3)(x)",
+        "var x = 1e-30; y = grad(fn(x) = sqrt(x))(x)",
+        "var x = -348.0; y = grad(grad(expit))(x)",
+    ],
+)
+def test_numbers_that_are_small_in_float32_are_no_wrong_rule(program: str) -> None:
+    found = run(program, run=Options(dtype="float32"))
+    assert (rules(found), found.exit_code) == (["agree"], 0)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("p", [1e-12, 0.01, 0.14, 0.16, 0.5, 0.9])
+def test_the_second_derivative_of_a_quantile(p: float, dtype: str) -> None:
+    found = run(f"var p = {p}; y = grad(grad(ndtri))(p)", run=Options(dtype=dtype))
     assert (rules(found), found.exit_code) == (["agree"], 0)

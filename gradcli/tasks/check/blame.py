@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from ...diagnostics import GradcliError
 from ...engine.apply import apply
 from ...engine.backends import CPU, is_complex, is_inexact, shape_of
-from ...engine.continuation import NotAnalyticError
+from ...engine.continuation import NotAnalyticError, in_double
 from ...engine.evaluator import new_run
 from ...engine.history import History, Step, compute, rounding
 from ...engine.lanes import Lanes
@@ -31,6 +31,7 @@ from .scatter import Scatter
 
 TINY_STEP = 1e-30
 TINIEST = 1e-290
+UNDERFLOW = 1e-35  # what a rule in float32 may miss: numbers from 1e-38 on, weighed
 FLAT = ("round", "floor", "ceil", "trunc", "sign", "floordiv")
 # A relative distance between a rule and the operation that is no rounding error: of differences, and of the complex step, which
 # has no other error, so that the same distance has to show at operands beside, too.
@@ -148,7 +149,10 @@ def _filled(value: Any) -> Any:
 
 
 def _moved(operands: list[Any], k: int, by: Any) -> list[Any]:
-    return [*operands[:k], operands[k] + by, *operands[k + 1 :]]
+    """The operands where one has moved, in double precision: what is wrong about a rule are its own roundings, or more."""
+    wide = [in_double(v) for v in operands]
+    wide[k] = wide[k] + by
+    return wide
 
 
 def like(scatter: Scatter, value: Any) -> Any:
@@ -186,7 +190,7 @@ def _weighed(y: Any, cotangent: Any) -> Any:
         return sum(_weighed(part, g) for part, g in zip(y, cotangent, strict=True) if g is not None)
     if type(cotangent) is complex or getattr(cotangent, "dtype", None) == "complex128":
         return inner_product(cotangent, y)
-    product = cotangent * y
+    product = in_double(cotangent) * y
     return product.sum() if shape_of(product) else product
 
 
@@ -201,7 +205,7 @@ def _slope(function: Callable[[Any], Any], at: Any, real: bool, eps: float = 2.0
     if real:
         step = max(TINY_STEP * min(_size(at), 1.0), 1e-306)
         try:
-            value = complex(function(step * 1j))
+            value = complex(function(CPU.xp.complex128(step * 1j)))  # numbers in float32 become as wide
         except (NotAnalyticError, GradcliError, TypeError):
             value = complex(math.nan, math.nan)
         slope = value.imag / step
@@ -243,11 +247,13 @@ def _differ(found: Slopes, beside: Callable[[Callable[[Any], Any]], Slopes], eps
     if not (math.isfinite(ours) and math.isfinite(theirs)):
         return False  # at the edge of the domain, where no number is right
     apart, size = ours - theirs, max(abs(ours), abs(theirs))
-    if abs(apart) > WRONG * size + 100 * error:
+    is_double = eps <= 2.0**-52
+    is_clear = abs(apart) > WRONG * size + 100 * error + (0.0 if is_double else UNDERFLOW)
+    if is_clear and is_double:
         return True
-    if error or eps > 2.0**-52 or abs(apart) <= WRONG_EXACT * size:
+    if not is_clear and (error or not is_double or abs(apart) <= WRONG_EXACT * size):
         return False
-    others = [beside(rounding(seed)) for seed in range(BESIDE)]
+    others = [beside(rounding(seed, eps)) for seed in range(BESIDE)]
     return all((other.ours - other.theirs) / apart > 0.25 for other in others)
 
 
