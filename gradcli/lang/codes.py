@@ -43,7 +43,8 @@ CODES: dict[str, Code] = {
     ),
     "E104": Code(
         "a number is wrong",
-        "Numbers are decimal, without leading zeros; ints have 64 bits. A name directly after a number is no product.",
+        "Numbers are decimal, without leading zeros; ints have 64 bits, and floats reach from 5e-324 to 1.8e308: what would be "
+        "0 or infinite is refused. A name directly after a number is no product.",
         "Write `2*x`. For a larger int, write a float: `1e20`.",
         "y = 2x",
     ),

@@ -9,6 +9,7 @@ from ..diagnostics import Diagnostic, GradcliError, Source, Span
 from .lexer import Token
 
 _MAX_INT = 2**63 - 1
+_NOT_ZERO = re.compile(r"[0.]*[1-9]")
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "\\": "\\", '"': '"', "'": "'"}
 
@@ -36,6 +37,9 @@ def number_value(token: Token, source: Source) -> tuple[int | float | complex, L
     value = float(digits[:-1] if imaginary else digits)
     if value == float("inf"):
         raise _error("E104", "this number is too large for a float", source, start, end, help="write `inf` if you mean infinity")
+    if value == 0 and _NOT_ZERO.match(digits):
+        message = "this number is too small for a float, which would be 0"
+        raise _error("E104", message, source, start, end, help="write `0.0` if you mean zero")
     return (complex(0.0, value), "complex") if imaginary else (value, "float")
 
 

@@ -149,7 +149,7 @@ def flatten(values: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, 
 
 
 def _read_csv(path: str) -> Any:
-    """One column is a vector, several a matrix; a first line without a single number is a header."""
+    """One column is a vector, several a matrix; a first line without a single number is a header, if numbers follow."""
     import csv
 
     import numpy as np
@@ -157,6 +157,7 @@ def _read_csv(path: str) -> Any:
     from ..rows.exact import lost
 
     rows: list[list[float]] = []
+    header: list[str] = []
     reader = csv.reader(read_text(path).splitlines())
     try:
         for row in reader:
@@ -164,6 +165,7 @@ def _read_csv(path: str) -> Any:
             if not any(cells):
                 continue
             if not rows and reader.line_num == 1 and not any(map(_is_number, cells)):
+                header = cells
                 continue
             for cell in cells:
                 if not _is_number(cell):
@@ -175,6 +177,8 @@ def _read_csv(path: str) -> Any:
             rows.append([float(cell) for cell in cells])
     except csv.Error as error:
         fail(f"{path}:{reader.line_num}", str(error))
+    if header and not rows:
+        fail(f"{path}:1", f"`{','.join(header)}` is not a number", "a header needs lines of numbers below it")
     matrix = np.array(rows, dtype=np.float64).reshape(len(rows), -1 if rows else 1)
     return matrix[:, 0] if matrix.shape[1] == 1 else matrix
 

@@ -30,8 +30,8 @@ def test_csv_of_several_columns_is_a_matrix(tmp_path: Path) -> None:
     assert read_value(write(tmp_path / "h.csv", "a, b\n1, 2\n")).tolist() == [[1.0, 2.0]]
 
 
-def test_csv_without_rows_is_an_empty_vector(tmp_path: Path) -> None:
-    assert read_value(write(tmp_path / "x.csv", "a\n")).shape == (0,)
+def test_an_empty_csv_is_an_empty_vector(tmp_path: Path) -> None:
+    assert read_value(write(tmp_path / "x.csv", "\n")).shape == (0,)
 
 
 def test_numpy_files(tmp_path: Path) -> None:
@@ -157,3 +157,32 @@ def test_a_variable_of_an_instance_by_its_path(gradcli: Run, tmp_path: Path) -> 
     misspelt = gradcli("eval m.tg --set layers[0].w=3 --set layers[0].v=1")
     assert misspelt.code == 2
     assert "did you mean `layers[0].w`?" in misspelt.err
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("x\n1\n2\n", "[1. 2.]"),
+        ("a,b\n1,2\n", "[[1. 2.]]"),
+        ("", "[]"),
+        ("only\n", "data.csv:1: `only` is not a number\n  = help: a header needs lines of numbers below it\n"),
+        ("1;2;3\n", "data.csv:1: `1;2;3` is not a number\n"),
+        ("1,2\n3,oops\n", "data.csv:2: `oops` is not a number\n"),
+    ],
+)
+def test_a_line_of_csv_is_a_header_where_numbers_follow(gradcli: Run, text: str, shown: str) -> None:
+    Path("data.csv").write_text(text, encoding="utf-8")
+    result = gradcli("eval", "--no-grad", "-e", "x", "--set", "x=@data.csv")
+    assert shown in result.out + result.err
+    assert result.code == (2 if "data.csv" in shown else 0)
+
+
+@pytest.mark.parametrize(("text", "value"), [("0e-999", "0.0"), ("0.000e5", "0.0"), ("5e-324", "5e-324"), ("0.0j", "0.0+0.0j")])
+def test_small_numbers(gradcli: Run, text: str, value: str) -> None:
+    assert gradcli("eval", "-e", f"y = {text}").out.split() == ["y", value]
+
+
+@pytest.mark.parametrize("text", ["1e-400", "2e-324", "0.001e-330", "1e-400j", "1_0e-4_00"])
+def test_numbers_that_would_be_zero_are_refused(gradcli: Run, text: str) -> None:
+    assert "error[E104]: this number is too small for a float, which would be 0\n" in gradcli("eval", "-e", f"y = {text}").err
+    assert gradcli("eval", "-e", "x", "--set", f"x={text}").code == 2

@@ -44,7 +44,24 @@ def test_what_is_thrown_away(gradcli: Run, command: str, source: str, warning: s
     assert warning in result.err
 
 
-@pytest.mark.parametrize("command", [name for name in COMMANDS if name not in ("check", "why")])
+@pytest.mark.parametrize(("source", "warning"), EVERYWHERE)
+def test_what_is_thrown_away_is_told_without_a_row(gradcli: Run, source: str, warning: str) -> None:
+    path = written(f"var x\n{source}\noutput y\n")
+    Path("none.csv").write_text("x\n", encoding="utf-8")
+    result = gradcli("batch", path, "--rows", "none.csv", "-o", "out.csv")
+    assert (result.code, result.err.count("warning[")) == (0, 1)
+    assert warning in result.err
+
+
+@pytest.mark.parametrize("command", ["eval", "check"])
+@pytest.mark.parametrize("output", ["y = x**2", "y = x**2 * k", "y = k + 1"])
+def test_variables_that_are_no_floats(gradcli: Run, command: str, output: str) -> None:
+    result = gradcli(command, "-e", f"var x = 2.5; var k = 3; output {output}")
+    assert result.err.count("warning[W202]") == 1, result.err
+    assert "respect to `k`: `k` is int64 3, and only floats are differentiable\n  --> <expr>:1:14\n" in result.err
+
+
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name != "why"])
 @pytest.mark.parametrize(("text", "of"), [("int64(x)", "int64"), ("argmax([x, 1.0])", "argmax")])
 def test_outputs_of_ints(gradcli: Run, command: str, text: str, of: str) -> None:
     path = written(f"var x\nn = {text}\ny = x**2\noutput n, y\n")

@@ -221,6 +221,7 @@ class Job:
         and whoever gives the work away may have no GPU."""
         seen: list[Range | BadPart] = []
         computer = self._here()
+        self.told = list(computer.compiled.discarded)  # which the text tells, without a row
         for range in ranges:
             seen.append(range)
             block = read_range(self.plan, range)

@@ -3,10 +3,11 @@ output moves with them."""
 
 from __future__ import annotations
 
-from ...diagnostics import GradcliError
+from ...diagnostics import Diagnostic, GradcliError
 from ...engine.backends import CPU, is_inexact
 from ...engine.boxes import primal
 from ...engine.values import Variable, describe, read
+from ..omissions import without_gradients
 from ..second_runs import explain
 from .point import Case, Point
 from .program import quiet
@@ -21,6 +22,7 @@ UNEXPLAINED = ("never_read", "not_on_path", "branch_not_taken", "not_watched", "
 def check_connections(point: Point, found: Check) -> None:
     """Adds a finding for each variable without a gradient that ought to have one, and the reasons of the others."""
     answer = point.answer
+    found.diagnostics += _of_ints(point)
     for output, name in without_floats(point):
         value = primal(read(answer.sources[name]))
         what = f"the int {value}: write `{value}.0`" if type(value) is int else describe(value)
@@ -34,6 +36,14 @@ def check_connections(point: Point, found: Check) -> None:
                 if said.reason in UNEXPLAINED:
                     text = f"reverse mode finds no connection, but `{case.output}` moves with `{name}`"
                     found.findings.append(Finding(case.output, name, "connected", DISAGREE, text))
+
+
+def _of_ints(point: Point) -> list[Diagnostic]:
+    """The warnings of an evaluation about outputs and variables that can't have a gradient because of what they are."""
+    answer = point.answer
+    answer.find_ints()
+    told = explain(point.program.node, point.inputs, point.program.options, answer, False) if answer.ints else []
+    return told + without_gradients(answer.sources, told)
 
 
 def without_floats(point: Point) -> list[tuple[str, str]]:
