@@ -35,6 +35,8 @@ def first_of_zeros(xp: Any, function: Callable[..., Any]) -> Callable[..., Any]:
     """`maximum` or `minimum`, which of two zeros takes the first: which of them NumPy's takes depends on the processor."""
 
     def extreme(a: Any, b: Any, out: Any = None) -> Any:
+        if type(b) is float and b != 0:
+            return function(a, b, out=out)
         ties = xp.equal(a, b)
         if bool(ties.any()) and not (xp.iscomplexobj(a) or xp.iscomplexobj(b)):
             ties = ties & (xp.signbit(a) != xp.signbit(b))

@@ -190,8 +190,10 @@ def is_finite(value: Any) -> bool:
     if not is_inexact(value):
         return True
     value = value.array if type(value) is Lanes else value
-    finite = value - value == 0
-    return bool(finite.all()) if shape_of(value) else bool(finite)
+    if not shape_of(value):
+        return bool(value - value == 0)
+    total = value.sum()  # which takes a third of the time; one that overflows says nothing
+    return bool(total - total == 0) or bool((value - value == 0).all())
 
 
 def _nonfinite(run: Run, value: Any) -> Any:

@@ -4,6 +4,7 @@ on arrays of both widths, within the bound that the entry states."""
 from __future__ import annotations
 
 import math
+import random
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,12 @@ import pytest
 from gradcli.engine.backends import CPU
 from gradcli.engine.formulas import array_function, array_partial, scalar_function, scalar_partial
 from gradcli.engine.rules import Value
+from gradcli.ops import OPS
 from gradcli.ops.op import Op
 
 from ..engine.programs import value
 from .exact import REAL, SLOW, Point, error, exact, moving, points, unit_orders
+from .special_functions import MP
 from .sweeps import Session, tangent
 
 PUBLIC = [op for op in REAL if not op.internal]
@@ -124,3 +127,12 @@ def test_float32(op: Op) -> None:
             partials = np.asarray(array_partial(CPU, op, k)(ys, *operands))
             assert partials.dtype in (np.float32, np.float64, np.bool_)  # what is a number or a condition has no width
             verify(op, point, (k,), np.broadcast_to(partials, (2,))[0], np.float32)
+
+
+def test_a_power_is_as_accurate_as_its_note_says() -> None:
+    chance = random.Random(0)
+    for _ in range(2000):
+        a, b = math.exp(chance.uniform(-200, 200)), chance.choice([1.0, 3.0, 1e-9]) * chance.uniform(-1, 1)
+        slope = scalar_partial(OPS["pow"], 0)(a**b, a, b)
+        want = MP.mpf(b) * MP.power(a, MP.mpf(b) - 1)
+        assert abs(MP.mpf(slope) - want) <= (8 + abs((b - 1) * math.log(a))) * math.ulp(slope), (a, b)

@@ -71,6 +71,32 @@ def test_nothing_in_the_folder_of_a_job_is_followed(outside: Path, format: str, 
             out.unlink(missing_ok=True)
 
 
+@pytest.mark.parametrize("how", ["link", "second name", "dangling link", "link to a folder", "pipe"])
+def test_a_finished_job_is_no_link(outside: Path, how: str) -> None:
+    """What is planted at `.OUT.done` is neither read nor written to, but replaced."""
+    done = Path(".out.csv.done")
+    for more in ((), ("--resume",)):
+        plant(done, how, outside)
+        assert batch("out.csv", *more) == 6
+        assert outside.read_bytes() == (outside.parent / "folder" / "kept").read_bytes() == SECRET
+        assert {path.name for path in outside.parent.iterdir()} == {"job", "folder", "outside"}
+        assert not done.is_symlink()
+        assert done.is_file()
+
+
+@pytest.mark.parametrize("how", ["link", "second name"])
+def test_what_another_job_left_is_no_finished_job(outside: Path, how: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A journal that is right, but lies elsewhere: the job is done again."""
+    assert batch("out.csv") == 6
+    Path(".out.csv.done").rename(outside)
+    journal = outside.read_bytes()
+    plant(Path(".out.csv.done"), how, outside)
+    capsys.readouterr()
+    assert batch("out.csv", "--resume", "--report", "report.json") == 6
+    assert not json.loads(Path("report.json").read_text())["was_done"]
+    assert outside.read_bytes() == journal
+
+
 def test_a_link_in_place_of_the_journal_is_told(outside: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("out.csv.partial").mkdir()
     Path("out.csv.partial/journal.jsonl").symlink_to(outside)
@@ -109,6 +135,22 @@ def test_an_answer_is_written_to_a_file_of_its_own_first(outside: Path) -> None:
     assert run(["eval", "-e", "x**2", "--set", "x=3", "-o", "y.json", "--format", "json"]) == 0
     assert outside.read_bytes() == SECRET
     assert json.loads(Path("y.json").read_text())["outputs"]
+
+
+def test_what_a_killed_run_left_of_an_answer_is_removed_later(outside: Path) -> None:
+    left = [Path(f".y.json.{k:016x}.partial") for k in range(3)]
+    others = [Path(name) for name in (".y.json.1.partial", ".z.json.0000000000000000.partial", "y.json.0000000000000000.partial")]
+    for path in (*left, *others):
+        path.write_text("{")
+    left[1].unlink()
+    left[1].symlink_to(outside)
+    for path in (left[0], *others):
+        os.utime(path, (0, 0))
+    os.utime(left[1], (0, 0), follow_symlinks=False)
+    assert run(["eval", "-e", "x**2", "--set", "x=3", "-o", "y.json", "--format", "json"]) == 0
+    assert [path.is_symlink() or path.exists() for path in left] == [False, False, True]  # the last may still be written
+    assert all(path.exists() for path in others)
+    assert outside.read_bytes() == SECRET
 
 
 def test_only_plain_files_are_opened(outside: Path) -> None:
