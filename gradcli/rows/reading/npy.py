@@ -126,22 +126,10 @@ class NpyPart:
 
 def header(stream: IO[bytes], begin: int = 0) -> Stored:
     """What the head of an NPY file says, that begins at `begin` of the file that is read later. Raises PartError."""
-    size = 0
-
-    class Counting:
-        """The stream, with a count of what was read."""
-
-        def read(self, count: int) -> bytes:
-            nonlocal size
-            data = stream.read(count)
-            size += len(data)
-            return data
-
-    counted: Any = Counting()
     try:
-        version = np.lib.format.read_magic(counted)
+        version = np.lib.format.read_magic(stream)
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        shape, fortran, dtype = read(counted)
+        shape, fortran, dtype = read(stream)
     except (ValueError, tokenize.TokenError, RecursionError, MemoryError) as error:  # the last two of NumPy's parser
         raise PartError(
             f"it is not NPY, or damaged: {(str(error) or 'its header is nested too deeply').splitlines()[0]}"
@@ -154,7 +142,7 @@ def header(stream: IO[bytes], begin: int = 0) -> Stored:
         raise PartError(f"it is damaged: it says that its shape is {shape}")
     if shape[0] > (_EMPTY_ROWS if dtype.itemsize else 0) and not math.prod(shape[1:]) * dtype.itemsize:
         raise PartError(f"its rows hold nothing: its shape is {shape}, of {dtype}")
-    return Stored(dtype, shape, bool(fortran), begin + size)
+    return Stored(dtype, shape, bool(fortran), begin + stream.tell() if stream.seekable() else begin)
 
 
 def kinds(arrays: Mapping[str, Stored]) -> dict[str, str]:

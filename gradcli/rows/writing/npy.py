@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ from ..blocks import Array, Mask
 from .columns import Column, as_numpy, flattened, floats, same
 from .files import PartialFile
 
-_HEADER = 128
+_HEADER = 128  # bytes
 
 
 class NpyWriter:
@@ -44,11 +45,11 @@ class NpyWriter:
 
 
 def _header(rows: int, width: int) -> bytes:
-    """The header of a matrix, as long for each number of rows."""
-    text = f"{{'descr': '<f8', 'fortran_order': False, 'shape': ({rows}, {width}), }}"
-    magic = np.lib.format.magic(1, 0)
-    size = _HEADER - len(magic) - 2
-    return magic + size.to_bytes(2, "little") + f"{text:<{size - 1}}\n".encode()
+    """The header of a matrix. NumPy leaves room in it for rows to come, so it is as long for each number of rows."""
+    header = io.BytesIO()
+    described = {"descr": "<f8", "fortran_order": False, "shape": (rows, width)}
+    np.lib.format.write_array_header_1_0(header, described)
+    return header.getvalue()
 
 
 def _numbers(name: str, values: Any, mask: Mask | None) -> Array:
