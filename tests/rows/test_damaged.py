@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import random
+import re
 import struct
 import zipfile
 from contextlib import suppress
@@ -158,3 +159,18 @@ def test_a_footer_that_lies(tmp_path: Path) -> None:
     (tmp_path / "a.arrow").write_bytes(data)
     with pytest.raises(GradcliError, match="its footer says that there are batches outside of it"):
         read(tmp_path / "a.arrow")
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_a_wrong_bit_in_a_large_array(tmp_path: Path, save: Any) -> None:
+    """The checksum is of the whole array: a range that is read by itself knows nothing of it."""
+    path = tmp_path / "a.npz"
+    save(path, x=np.arange(20_000.0))
+    data = path.read_bytes()
+    for at in range(len(data) // 3, len(data) // 2, len(data) // 50):
+        damaged = bytearray(data)
+        damaged[at] ^= 16
+        path.write_bytes(damaged)
+        (part,) = open_source(str(path)).ranges(1000, numeric=["x"], keep=[])
+        assert isinstance(part, BadPart)
+        assert re.search("its checksum is another one|cannot read it: Error -3", part.reason)

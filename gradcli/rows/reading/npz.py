@@ -55,6 +55,7 @@ class NpzPart:
         self.rows: int = next(iter(lengths.values()))
 
     def ranges(self, rows: int, start: int) -> Iterator[Range]:
+        self._verify()
         if not self._stored:
             with said(), _archive(self._path) as archive, ExitStack() as stack:
                 streams = {name: stack.enter_context(archive.open(f"{name}.npy")) for name in self._arrays}
@@ -65,6 +66,12 @@ class NpzPart:
         for offset in range(0, self.rows, rows):
             size = min(rows, self.rows - offset)
             yield StoredRange(start + offset, size, self._path, self._arrays, offset)
+
+    def _verify(self) -> None:
+        """Raises PartError where an array isn't what was written: its checksum is of all of it, and ranges are parts."""
+        with said(), _archive(self._path) as archive:
+            if (damaged := archive.testzip()) is not None:
+                raise PartError(f"its array `{damaged.removesuffix('.npy')}` is damaged: its checksum is another one")
 
 
 def _archive(path: str) -> zipfile.ZipFile:
