@@ -26,6 +26,7 @@ from ..engine.scalar_calls import call_on_scalars
 from ..engine.scalars import FAST
 from ..engine.tape import Site
 from ..engine.values import List, describe, read, show_shape
+from ..engine.variables import attach
 from ..ops import ALIASES, OPS, registry
 from ..ops.op import Op
 
@@ -221,7 +222,7 @@ class Variable(Array):
     def __init__(self, value: Any, name: str = "variable", trainable: bool = True) -> None:
         state = as_float(state_of(value)) if trainable else state_of(value)
         self._inner = values.Variable(name, "var" if trainable else "frozen", NOWHERE, state)
-        self._inner.attach(session.run)
+        attach(session.run, self._inner)
         session.variables[self._inner] = self
 
     @property
@@ -248,7 +249,7 @@ class Variable(Array):
         if _ORDER.index(dtype_name(new)) > _ORDER.index(dtype_name(old)) and dtype_name(new) == "complex128":
             fail("E313", f"`{self.name}` is {dtype_name(old)}, and the new state {describe(new)}", "take its real part")
         self._inner.state = cast(session.run, new, dtype_name(old)) if dtype_name(new) != dtype_name(old) else new
-        self._inner.attach(session.run)
+        attach(session.run, self._inner)
 
     __iadd__, __isub__, __imul__, __itruediv__ = map(_assigning, ("add", "sub", "mul", "div"))
     __ifloordiv__, __imod__, __ipow__, __imatmul__ = map(_assigning, ("floordiv", "mod", "pow", "matmul"))

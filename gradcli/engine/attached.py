@@ -10,18 +10,16 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from ..diagnostics import Span
-from ..lang import program
 from ..ops import OPS
 from .apply import to_array
 from .backends import is_inexact
 from .changes import note
-from .compiler import Closure, Compiler
 from .derivatives import zeros_like
 from .keeping import KeepingTrace
 from .run import Run
-from .sequence import compile_block
 from .tape import Site, primal
-from .values import FRAME_HEAD, Cell, Instance, List, Variable, describe, is_number, leaves, read
+from .values import Instance, List, Variable, describe, is_number, leaves, read
+from .variables import attach as attach_variable
 from .windows import Record
 
 STACK = OPS["stack"]
@@ -31,12 +29,6 @@ _Result = TypeVar("_Result")
 
 
 # ---- record ----------------------------------------------------------------------------------------------------------
-
-
-def compile_record(c: Compiler, node: program.Record) -> Closure:
-    c.asks = c.asks or c.in_function
-    body = compile_block(c, node.body)
-    return lambda frame: recorded(frame[0], lambda: body(frame))
 
 
 def recorded(run: Run, action: Callable[[], _Result]) -> _Result:
@@ -52,24 +44,6 @@ def recorded(run: Run, action: Callable[[], _Result]) -> _Result:
 
 
 # ---- attach_grad -----------------------------------------------------------------------------------------------------
-
-
-def compile_attach(c: Compiler, node: program.Attach) -> Closure:
-    value, span, slot = c.expression(node.value), node.value.span, node.slot
-    req = None if node.req is None else c.value(node.req)
-
-    def run_attach(frame: list[Any]) -> None:
-        held = value(frame)
-        name = "" if slot is None else slot.name
-        holds = attach(frame[0], held, "write" if req is None else req(frame), span, name)
-        if slot is not None and holds is not held:
-            holder, k = frame, slot.index + FRAME_HEAD
-            if type(holder[k]) is Cell:
-                holder[k][0] = holds
-            else:
-                holder[k] = holds
-
-    return run_attach
 
 
 def attach_grad(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> None:
@@ -102,7 +76,7 @@ def attach(run: Run, value: Any, req: Any, span: Span, name: str = "") -> Any:
     variable.req = req
     note(run, ("grad", variable))
     variable.grad = zeros_like(run, state)
-    variable.attach(run)
+    attach_variable(run, variable)
     run.attached[variable.number] = variable
     if isinstance(run.trace, KeepingTrace):
         run.trace.left(variable.number, value, span, "attach")

@@ -10,6 +10,7 @@ from typing import Any
 
 from .run import Run
 from .values import UNSET, Variable
+from .variables import attach
 
 
 def held(run: Run, key: Any) -> Any:
@@ -26,7 +27,7 @@ def put(run: Run, key: Any, value: Any) -> None:
     """Sets what `held` gives, without a note."""
     if type(key) is Variable:
         key.state = value
-        key.attach(run)
+        attach(run, key)
     elif key == "draws":
         run.draws = value
     elif key[0] == "grad":

@@ -14,7 +14,6 @@ from ..recursion import recursion
 from .compiler import Compiler, Handlers
 from .declarations import declarations
 from .discarded import discarded
-from .inlining import known_functions
 from .requests import requested_outputs
 from .run import MAX_DEPTH, Run, Settings
 from .sequence import Statement, compile_block
@@ -64,7 +63,7 @@ def compile_program(
     """Compiles a program; `imports` holds the imported ones compiled already, by identity; see `Compiler` for the rest."""
     c = Compiler(handlers, settings, keeps_all, imports, prefix, fuses, only_gradients)
     c.places = node.has_modules or places
-    c.functions = known_functions(c, node.body)
+    c.functions = c.known_functions(node.body)
     c.declared = {s.slot.index for s in declarations(node.body)}
     with collector_paused(), deep_stack():
         block = compile_block(c, node.body)

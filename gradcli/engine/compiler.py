@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ..diagnostics import Span
 from ..lang import program
+from .inlining import Known, known_functions
 from .run import Settings
 from .tiers import policy
 from .values import FRAME_HEAD, Variable
@@ -16,13 +17,38 @@ Closure: TypeAlias = Callable[[list[Any]], Any]
 Path: TypeAlias = Callable[[list[Any]], str]  # what a name of the frame is called from the top level
 
 
+class Lowering:
+    """What faster closures take the place of the interpreter's: here none do, which is tier 0."""
+
+    def operation(self, c: Compiler, node: program.Apply, interpret: Callable[[], Closure]) -> Closure:
+        """Of an elementwise operation, or of a reduction; `interpret` makes the interpreter's closure."""
+        return interpret()
+
+    def call(self, c: Compiler, node: program.Call, interpreted: Closure) -> Closure:
+        """Of a call."""
+        return interpreted
+
+    def condition(self, c: Compiler, node: program.Expression, interpreted: Closure) -> Closure | None:
+        """Of a condition, for many rows; None for the interpreter's."""
+        return None
+
+    def body(self, c: Compiler, body: tuple[program.Statement, ...], interpreted: Closure) -> Closure:
+        """Of a function's body, for many rows."""
+        return interpreted
+
+    def loop(self, c: Compiler, node: program.While | program.For) -> Any:
+        """How a loop runs once it is long, an object with `run(frame, items, through)`; None for turn by turn."""
+        return None
+
+
 class Handlers(NamedTuple):
     """What compiles each class of nodes: `(compiler, node) -> closure`. `placed` has those of expressions whose value may hold
-    a new module instance, which is told where it goes (`paths.py`)."""
+    a new module instance, which is told where it goes (`paths.py`). `lowering` has faster closures for what is hot."""
 
     expressions: Mapping[type, Callable[[Compiler, Any], Closure]]
     statements: Mapping[type, Callable[[Compiler, Any], Closure]]
     placed: Mapping[type, Callable[[Compiler, Any], Callable[[list[Any], str | None], Any]]]
+    lowering: Lowering
 
 
 class Compiler:
@@ -59,7 +85,7 @@ class Compiler:
         fuses: bool = True,
         only_gradients: bool = False,
     ) -> None:
-        self.handlers = handlers
+        self.handlers, self.lowering = handlers, handlers.lowering
         self.imports = {} if imports is None else imports
         self.prefix = prefix
         self.places = False
@@ -116,6 +142,10 @@ class Compiler:
         if self.settings.tracks:
             statement = _tracked(statement, node.span)
         return counted(statement, node.span) if self.counts else statement
+
+    def known_functions(self, body: Any, function: program.Function | None = None) -> dict[int, Known]:
+        """The slots of a frame that hold one function for good; none where no expression is read as one."""
+        return {} if self.slow else known_functions(self.functions, body, function)
 
     @contextmanager
     def within(self, **changes: Any) -> Iterator[None]:

@@ -8,7 +8,6 @@ from ..lang import program
 from .boxes import Dual, up_to
 from .by_rows import agreed, joint
 from .compiler import Closure, Compiler
-from .fusion import condition_on_rows
 from .keeping import KeepingTrace
 from .lanes import Lanes, narrow
 from .tape import primal
@@ -19,7 +18,7 @@ def compile_condition(c: Compiler, node: program.Expression) -> Closure:
     """A condition: one bool, or lanes of them where it differs between rows. An array of more elements is an error that names
     `any` and `all`."""
     value, span = c.value(node), node.span
-    of_rows = condition_on_rows(c, node, value)
+    of_rows = c.lowering.condition(c, node, value)
 
     def condition(frame: list[Any]) -> Any:
         v = value(frame)

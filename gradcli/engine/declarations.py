@@ -23,6 +23,7 @@ from .run import Run
 from .scalar_calls import call_on_scalars
 from .tape import Site, primal
 from .values import FRAME_HEAD, UNSET, Instance, List, Variable, contents, describe, is_number, read, show_shape
+from .variables import attach
 from .writing import write
 
 SETITEM, STACK = OPS["setitem"], OPS["stack"]
@@ -79,7 +80,7 @@ def compile_declare(c: Compiler, node: program.Declare) -> Callable[[list[Any]],
         if node.kind == "const" and not (run.trace.keeps_all and (is_number(state) or type(state) is str)):
             variable = state
         else:
-            variable.attach(run)
+            attach(run, variable)
             if node.domain is not None and run.domains is not None:
                 low, high = (primal(read(end(frame))) for end in ends)
                 run.domains.append((variable, low, high, node.domain.span))
@@ -363,7 +364,7 @@ def _set_state(run: Run, variable: Variable, new: Any, index: Any, node: program
             new = cast(run, new, dtype_name(old))
     note(run, variable)
     variable.state = new
-    variable.attach(run)
+    attach(run, variable)
     if isinstance(run.trace, KeepingTrace):
         run.trace.left(variable.number, traced, node.span, "update")
 

@@ -11,14 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NoReturn
 
-from ..lang import program
 from ..ops import OPS
 from .apply import apply
 from .backends import shape_of
 from .boxes import primal
 from .by_rows import ApartError
 from .changes import forget, held, put_all
-from .compiler import Compiler
 from .lanes import Group, Lanes, common
 from .liveness import Slots
 from .narrowing import shared
@@ -29,12 +27,6 @@ from .values import BREAK, CONTINUE, FRAME_HEAD, RESULT, RETURN, UNSET, Cell, Li
 MERGE, PICK = OPS["merge_rows"], OPS["pick_rows"]
 Side = Callable[[list[Any]], Any]
 Alive = Callable[[], "Slots | None"]  # the slots that may be read later; None for all
-
-
-def alive_after(c: Compiler, node: program.Statement) -> Alive:
-    """The slots that may be read after a statement; all of them in a frame whose names are seen from outside."""
-    liveness = c.liveness
-    return (lambda: None) if liveness is None else lambda: liveness.after(node)
 
 
 class Part:

@@ -16,12 +16,13 @@ from .compiled import Compiled, deep_stack
 from .compiler import Handlers
 from .expressions import EXPRESSIONS
 from .forward import push
+from .hot import Hot
 from .placing import PLACED
 from .run import Dispatch, Run, Settings
 from .statements import STATEMENTS
 from .values import Cell
 
-HANDLERS = Handlers(EXPRESSIONS, STATEMENTS, PLACED)
+HANDLERS = Handlers(EXPRESSIONS, STATEMENTS, PLACED, Hot())
 DISPATCH = Dispatch(push, call_value)
 
 

@@ -13,20 +13,12 @@ from typing import Any
 from ..lang import program
 from . import builtins, calls, functions, indexing, modules, scalar_closures
 from .apply import apply
-from .branches import by_path
 from .compiler import Closure, Compiler, is_slot
 from .conditions import compile_condition, truth
 from .divergence import MERGE, choose
 from .equality import compares_whole, same
 from .formulas import scalar_function
-from .fusion import fuse, fuse_list, plan, plan_list
-from .hot_loops import by_loops
-from .known_ints import by_ints
 from .overwriting import WRITES_OVER, gives_new
-from .read_derivatives import BranchError
-from .read_loops import TurnsError
-from .readings import obstacle
-from .row_sums import MEAN, SUM, sums_on_rows
 from .scalar_closures import Operand
 from .scalars import FAST
 from .tape import Site, primal
@@ -91,33 +83,11 @@ _LONG_CHAIN = 16  # links; longer ones are walked in a loop, so that no chain ne
 def _apply(c: Compiler, node: program.Apply) -> Closure:
     if node.op.engine:
         return calls.compile_engine_call(c, node)
-    if node.op.elementwise and c.fuses and not c.fusing:
-        found = plan(c, node, c.value)
-        if found is not None:
-            c.fusing = True  # its parts needn't be fused by themselves
-            cold = _operation(c, node)
-            c.fusing = False
-            return fuse(found, cold, apply, scalars=not c.slow)
-    cold = _operation(c, node)
-    return sums_on_rows(c, node, cold) if node.op in (SUM, MEAN) and not c.fusing else cold
+    return c.lowering.operation(c, node, lambda: _operation(c, node))
 
 
 def _call(c: Compiler, node: program.Call) -> Closure:
-    cold = calls.compile_call(c, node)
-    if c.slow or c.fusing or not c.fuses:
-        return cold
-    found = plan(c, node, c.value)
-    if found is not None:
-        return fuse(found, cold, apply)
-    several = plan_list(c, node)
-    if several is not None:
-        return fuse_list(several, cold, apply)
-    if c.counts:
-        return cold
-    stop, cold = obstacle(node, c.functions), by_loops(node, c.functions, cold)
-    if stop is TurnsError:
-        return by_ints(node, c.functions, cold)
-    return by_path(node, c.functions, cold) if stop is BranchError else cold
+    return c.lowering.call(c, node, calls.compile_call(c, node))
 
 
 def _operation(c: Compiler, node: program.Apply) -> Closure:

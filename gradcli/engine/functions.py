@@ -8,8 +8,6 @@ from typing import Any
 from ..lang import program
 from ..lang.program.walks import own_cells
 from .compiler import Closure, Compiler
-from .fusion import body_on_rows
-from .inlining import known_functions
 from .liveness import Liveness
 from .own_functions import with_rule
 from .paths import function_path
@@ -43,12 +41,12 @@ def compile_maker(c: Compiler, node: program.Function, code: Code) -> Closure:
 def _compile_code(c: Compiler, node: program.Function) -> Code:
     path = function_path(node) if c.places else c.path
     parameters = {p.slot.index for p in node.parameters}
-    functions = known_functions(c, node.body, node)
+    functions = c.known_functions(node.body, node)
     facts = {"declared": set(), "parameters": parameters, "functions": functions, "liveness": Liveness(node.body)}
     with c.within(path=path, in_module=False, in_function=True, **facts):
         body = compile_body(c, node.body)
         code = code_of(node, body)
-        code.on_rows = body_on_rows(c, node.body, body)
+        code.on_rows = c.lowering.body(c, node.body, body)
     return code
 
 

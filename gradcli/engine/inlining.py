@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from ..lang import program
 from ..lang.program.walks import PARTS, own_nodes
-from .compiler import Compiler
 
 
 class Known(NamedTuple):
@@ -21,12 +20,9 @@ class Known(NamedTuple):
     home: dict[int, Known] | None = None
 
 
-def known_functions(c: Compiler, body: Any, function: program.Function | None = None) -> dict[int, Known]:
+def known_functions(outside: dict[int, Known], body: Any, function: program.Function | None = None) -> dict[int, Known]:
     """The slots of a frame that hold one function for good: those that the body of the frame's `function` binds, and those
     that this captures from the frame outside. None are known where no expression is read as one."""
-    if c.slow:
-        return {}
-    outside = c.functions
     bound = {} if function is None else {parameter.slot.index: 1 for parameter in function.parameters}
     captures = () if function is None else function.captures
     functions: dict[int, program.Function | program.Apply] = {}

@@ -11,10 +11,9 @@ from .by_rows import RowRange
 from .choices import deciding
 from .compiler import Closure, Compiler, counted
 from .conditions import compile_condition
-from .divergence import MERGE, Alive, Exits, Split, alive_after, divide
+from .divergence import MERGE, Alive, Exits, Split, divide
 from .iteration import LAZY, iterate
-from .long_loops import long_loop
-from .sequence import Completion, Statement, compile_block
+from .sequence import Completion, Statement, alive_after, compile_block
 from .tape import ROOM, SEGMENT_RECORDS, Site
 from .targets import compile_target
 from .values import BREAK, CONTINUE, FRAME_HEAD
@@ -96,7 +95,7 @@ def _loop(
 ) -> Statement:
     """A loop: `step(frame, item)` for each item, up to one that breaks off or returns."""
     site, alive = Site(MERGE, node.span), alive_inside(c, node)
-    long, is_while = long_loop(c, node), isinstance(node, program.While)
+    long, is_while = c.lowering.loop(c, node), isinstance(node, program.While)
 
     def loop(frame: list[Any]) -> Completion:
         items = sequence(frame)

@@ -8,7 +8,6 @@ from ..lang import program
 from .compiler import Closure, Compiler
 from .declarations import declarations
 from .functions import code_of, compile_maker
-from .inlining import known_functions
 from .paths import module_path
 from .sequence import compile_block
 from .tape import primal
@@ -20,7 +19,7 @@ def compile_module(c: Compiler, node: program.ModuleLiteral) -> Closure:
     function = node.function
     declared = {d.slot.index for d in declarations(function.body)}
     parameters = {p.slot.index for p in function.parameters}
-    functions = known_functions(c, function.body, function)
+    functions = c.known_functions(function.body, function)
     with c.within(
         declared=declared, parameters=parameters, path=module_path, in_module=True, in_function=True, functions=functions
     ):

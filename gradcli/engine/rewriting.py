@@ -15,7 +15,11 @@ from .backends import CPU
 from .compound import substitute
 from .formula_source import STRICT, simplified
 from .formulas import array_function, forward_formula, is_mask
-from .row_source import gives_bools
+
+
+def gives_bools(node: Formula) -> bool:
+    """Whether a formula's values are bools, and no floats."""
+    return bool(node.arguments) and node.kind != "where" and OPS[node.kind].integers == "bool"
 
 
 class Rewriting:

@@ -19,8 +19,8 @@ from .compound import cotangents, differentiate
 from .formula_source import FormulaSource
 from .formulas import array_by_name, forward_formula, per_op
 from .native import Kernels
-from .rewriting import Rewriting
-from .row_source import RowSource, gives_bools
+from .rewriting import Rewriting, gives_bools
+from .row_source import RowSource
 from .strided import FLOATS, Kernel
 
 RowFunction: TypeAlias = Callable[..., list[Any]]  # of the results' shape and the operands

@@ -10,16 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..ops import OPS
 from ..ops.formula import Formula
 from .backends import WRITING, Backend
 from .formula_source import function_of
 from .formulas import array_by_name
-
-
-def gives_bools(node: Formula) -> bool:
-    """Whether a formula's values are bools, and no floats."""
-    return bool(node.arguments) and node.kind != "where" and OPS[node.kind].integers == "bool"
+from .rewriting import gives_bools
 
 
 class _Place:

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from ..lang import program
 from .compiler import Closure, Compiler
-from .divergence import Split, alive_after
+from .divergence import Alive, Split
 from .paths import compile_result
 from .values import RESULT
 
@@ -47,3 +47,9 @@ def compile_block(c: Compiler, body: tuple[program.Statement, ...]) -> Statement
         return None
 
     return block
+
+
+def alive_after(c: Compiler, node: program.Statement) -> Alive:
+    """The slots that may be read after a statement; all of them in a frame whose names are seen from outside."""
+    liveness = c.liveness
+    return (lambda: None) if liveness is None else lambda: liveness.after(node)

@@ -11,18 +11,18 @@ from typing import Any
 
 from ..diagnostics import GradcliError, said
 from ..lang import program
-from . import attached, declarations, functions, loops, outcomes, tapes, writing
+from . import declarations, functions, loops, outcomes, recorders
 from .apply import apply
 from .by_rows import part_off
 from .changes import note, take_back
 from .compiled import compile_program, run_import
 from .compiler import Compiler
 from .conditions import compile_condition
-from .divergence import MERGE, alive_after, divide
+from .divergence import MERGE, divide
 from .paths import compile_assigned, compile_result
-from .sequence import Completion, Statement, compile_block
+from .sequence import Completion, Statement, alive_after, compile_block
 from .tape import Site
-from .targets import compile_target
+from .targets import compile_entry_read, compile_entry_write, compile_target
 from .values import BREAK, CONTINUE, FRAME_HEAD, RESULT, RETURN, show
 
 # ---- assignment ------------------------------------------------------------------------------------------------------
@@ -48,8 +48,8 @@ def _augment(c: Compiler, node: program.Augment) -> Statement:
         current = c.value(program.Read(node.target.slot, checked=True, span=node.target.span))
         setter = compile_target(c, node.target)
         return lambda frame: setter(frame, apply(frame[0], site, (current(frame), value(frame))))
-    write = writing.compile_entry_write(c, node.target)
-    entry = writing.compile_entry_read(c, node.target)
+    write = compile_entry_write(c, node.target)
+    entry = compile_entry_read(c, node.target)
     return lambda frame: write(frame, apply(frame[0], site, (entry(frame), value(frame))))
 
 
@@ -179,10 +179,10 @@ STATEMENTS: dict[type, Callable[[Compiler, Any], Statement]] = {
     program.Expect: outcomes.compile_expect,
     program.ExpectError: _expect_error,
     program.Import: _import,
-    program.Tape: tapes.compile_tape,
-    program.Watch: tapes.compile_watch,
-    program.Pause: tapes.compile_pause,
-    program.Record: attached.compile_record,
-    program.Attach: attached.compile_attach,
+    program.Tape: recorders.compile_tape,
+    program.Watch: recorders.compile_watch,
+    program.Pause: recorders.compile_pause,
+    program.Record: recorders.compile_record,
+    program.Attach: recorders.compile_attach,
     program.Backward: functions.compile_backward,
 }

@@ -3,117 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
-from typing import Any, NoReturn
+from typing import Any
 from weakref import WeakSet
 
-from ..diagnostics import Span, did_you_mean
-from ..lang import program
+from ..diagnostics import did_you_mean
 from ..ops.op import BindingError, Signature
-from .apply import plain_array
 from .backends import is_inexact
 from .batches import batch_jacobian
-from .compiler import Closure, Compiler
-from .conditions import truth
 from .derivatives import grad
 from .jacobians import jacobian
 from .keeping import KeepingTrace
 from .run import Run
-from .sequence import compile_block
 from .tape import Site, primal
-from .values import FRAME_HEAD, Cell, Instance, List, Tape, Variable, describe, is_number, read
+from .values import Instance, List, Tape, Variable, describe, read
+from .variables import attach
 from .windows import Window
-
-
-def compile_tape(c: Compiler, node: program.Tape) -> Closure:
-    c.asks = c.asks or c.in_function
-    k, cell = node.slot.index + FRAME_HEAD, node.slot.cell
-    options = [(name, c.value(value), value.span) for name, value in node.options]
-    body = compile_block(c, node.body)
-
-    def run_tape(frame: list[Any]) -> Any:
-        run = frame[0]
-        watches, persistent = True, False
-        for name, value, span in options:
-            if name == "persistent":
-                persistent = truth(run, value(frame), span)
-            else:
-                watches = truth(run, value(frame), span)
-        window = Window(run.trace, node.slot.name, watches, persistent)
-        if cell:
-            frame[k][0] = Tape(window)
-        else:
-            frame[k] = Tape(window)
-        run.trace.open(window)
-        try:
-            return body(frame)
-        finally:
-            run.trace.close(window)
-            if window.watched:
-                unwatch(run, window)
-
-    return run_tape
 
 
 def unwatch(run: Run, window: Window) -> None:
     """Ends a window's watch: its variables are leaves no longer, unless another window watches them."""
     for variable in window.watched or ():
         variable.watchers -= 1
-        variable.attach(run)
+        attach(run, variable)
     window.watched = None
 
 
-def compile_pause(c: Compiler, node: program.Pause) -> Closure:
-    body = compile_block(c, node.body)
-
-    def run_pause(frame: list[Any]) -> Any:
-        run = frame[0]
-        outside, run.paused = run.paused, run.level
-        traces = run.traces()
-        paused = [trace.pause(list(trace.windows)) for trace in traces]
-        try:
-            return body(frame)
-        finally:
-            run.paused = outside
-            for trace, windows in zip(traces, paused, strict=True):
-                trace.resume(windows)
-
-    return run_pause
-
-
 # ---- watch -----------------------------------------------------------------------------------------------------------
-
-
-def compile_watch(c: Compiler, node: program.Watch) -> Closure:
-    items = [(c.expression(value), slot, value.span) for value, slot in node.items]
-    tape = None if node.tape is None else c.expression(node.tape)
-
-    def run_watch(frame: list[Any]) -> None:
-        run = frame[0]
-        window = next(w for w in reversed(run.trace.windows) if type(w) is Window)
-        if tape is not None:
-            value = tape(frame)
-            if type(value) is not Tape:
-                run.fail("E309", f"{describe(value)} has no member `watch`", node.span, help="only tapes do; or write `watch x`")
-            window = value.window
-        for item, slot, span in items:
-            value = item(frame)
-            if type(value) is List and not any(type(i) is Variable for i in value):
-                value = plain_array(run, value, partial(_fail_list, run, span))
-            if slot is not None and (is_number(value) or type(value) is str):
-                value = Variable(slot.name, "watched", span, value)
-                holder, k = frame, slot.index + FRAME_HEAD
-                if type(holder[k]) is Cell:
-                    holder[k][0] = value
-                else:
-                    holder[k] = value
-            watch(run, window, value, span)
-
-    return run_watch
-
-
-def _fail_list(run: Run, span: Span, message: str, help: str) -> NoReturn:
-    run.fail("E302", message, span, help=help)
 
 
 def watch(run: Run, window: Window, value: Any, span: Any) -> None:
@@ -132,7 +47,7 @@ def watch(run: Run, window: Window, value: Any, span: Any) -> None:
         if value not in window.watched:
             window.watched.add(value)
             value.watchers += 1
-            value.attach(run)
+            attach(run, value)
         if value.number:
             window.add(value.number, new=not known)
     else:

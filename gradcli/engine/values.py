@@ -13,13 +13,9 @@ from typing import Any
 from ..diagnostics import Diagnostic, GradcliError, Span
 from ..lang import program
 from ..ops.op import Op
-from .backends import dtype_name, is_inexact, shape_of
-from .boxes import Dual
-from .keeping import KeepingTrace
+from .backends import dtype_name, shape_of
+from .boxes import primal
 from .lanes import Lanes
-from .run import Run
-from .tape import Leaf, primal
-from .windows import Window
 
 
 class _Unset:
@@ -76,7 +72,7 @@ class Variable:
     gradient: `grad`, which `backward` fills as `req` says ("write", "add", "null"; "" where none is attached).
     """
 
-    __slots__ = ("__weakref__", "_leaf", "box", "grad", "kind", "name", "number", "req", "span", "state", "watchers")
+    __slots__ = ("__weakref__", "box", "grad", "kind", "name", "number", "origin", "req", "span", "state", "watchers")
 
     def __init__(self, name: str, kind: str, span: Span, state: Any) -> None:
         self.name, self.kind, self.span = name, kind, span
@@ -86,37 +82,16 @@ class Variable:
         self.watchers = 0
         self.grad: Any = None
         self.req = ""
-        self._leaf: Leaf | None = None
+        self.origin: Any = None  # its leaf on the trace, once it was one
 
     @property
     def trainable(self) -> bool:
         return self.kind == "var"
 
-    def attach(self, run: Run) -> None:
-        """Makes the present state what reading gives: a leaf where gradients can exist, or where all is kept."""
-        trace = run.trace if self._leaf is None else self._leaf.trace
-        watches_itself = self.trainable or self.req != ""
-        differentiable = (watches_itself or self.watchers > 0) and is_inexact(self.state)
-        state = self.state
-        if run.direction is not None and self.trainable and differentiable:
-            tangent = run.direction(self.name, state)
-            state = state if tangent is None else Dual(state, tangent, run.direction_level)
-            differentiable = trace.level > run.direction_level  # the program asks for gradients of values, too
-        if differentiable or (isinstance(trace, KeepingTrace) and is_number(self.state)):
-            self._leaf = Leaf(trace, self) if self._leaf is None else self._leaf
-            self.box = trace.leaf(state, self.number or None, self._leaf)
-            self.number = self._leaf.number = self.box[1]
-            if watches_itself:
-                trace.variables.add(self.number)
-            if differentiable and isinstance(trace, KeepingTrace):
-                trace.active.add(self.number)
-        else:
-            self.box = state
-
     @property
     def leaf(self) -> Any:
         """The present state as the leaf that it is, or was while a window watched it."""
-        return self.state, self.number, self._leaf
+        return self.state, self.number, self.origin
 
 
 class Cell(list[Any]):
@@ -183,7 +158,7 @@ class Tape:
 
     __slots__ = ("window",)
 
-    def __init__(self, window: Window) -> None:
+    def __init__(self, window: Any) -> None:
         self.window = window
 
 

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from typing import Any, NoReturn
 
 from ..diagnostics import GradcliError
-from ..lang import program
 from ..ops import OPS
-from .access import GETITEM, dict_item, fail_index, list_item, member, read_index, verify_index
+from .access import GETITEM, dict_item, fail_index, list_item, read_index, verify_index
 from .apply import apply, to_array
 from .backends import CPU, dtype_name, shape_of
 from .boxes import UNBOXED, Dual, level_of, lowered, primal
 from .by_rows import agreed_value
-from .compiler import Closure, Compiler
-from .indexing import compile_items
 from .instances import refuse_assignment
 from .lanes import Group, Lanes
 from .run import Run
 from .tape import Blank, Site, blank
-from .values import FRAME_HEAD, UNSET, Instance, List, Variable, describe, read, show_shape
+from .values import Instance, List, Variable, describe, read, show_shape
 
 SETITEM = OPS["setitem"]
 
@@ -146,56 +142,6 @@ def _holders(lanes: Lanes) -> int:
 
 _SOLE_OWNER = _calibrate()
 _SOLE_HOLDER = _holders(Lanes(object(), Group(0)))
-
-
-def compile_entry_write(c: Compiler, target: program.EntryTarget) -> Callable[[list[Any], Any], None]:
-    """`a[i] = v`, `d.k = v`, `l[i].k = v` on a local name: `(frame, value)` replaces the entry."""
-    k, cell = target.slot.index + FRAME_HEAD, target.slot.cell
-    steps = [step if isinstance(step, str) else compile_items(c, step) for step in target.path]
-    site, name = Site(SETITEM, target.span), target.slot.name
-    is_parameter = target.slot.index in c.parameters
-
-    def assign(frame: list[Any], value: Any) -> None:
-        path = [step if isinstance(step, str) else step(frame) for step in steps]
-        holder, at = (frame[k], 0) if cell else (frame, k)
-        root = holder[at]
-        if root is UNSET:
-            frame[0].fail("E307", f"`{name}` has no value yet", target.span, help=f"assign `{name}` before its elements")
-        if is_parameter:
-            root = read(root)  # the function's own from here on; the variable that was passed keeps its state
-        array, origin = (root[0], root[1:]) if type(root) is tuple else (root, None)
-        if len(path) == 1 and hasattr(primal(array), "ndim"):
-            holder[at] = UNSET
-            del root  # from here on `array` is the only name for it, unless somebody else holds it
-            try:
-                holder[at] = write(frame[0], site, array, origin, path[0], value)  # type: ignore[arg-type]
-            except BaseException:
-                holder[at] = array if origin is None else (array, *origin)
-                raise
-        else:
-            holder[at] = replace(frame[0], site, root, path, value, name)
-
-    return assign
-
-
-def compile_entry_read(c: Compiler, target: program.EntryTarget) -> Closure:
-    """The entry that an augmented assignment starts from."""
-    k, cell = target.slot.index + FRAME_HEAD, target.slot.cell
-    steps = [step if isinstance(step, str) else compile_items(c, step) for step in target.path]
-    site = Site(GETITEM, target.span)
-
-    def read_entry(frame: list[Any]) -> Any:
-        value = frame[k][0] if cell else frame[k]
-        if value is UNSET:
-            frame[0].fail("E307", f"`{target.slot.name}` has no value yet", target.span)
-        for step in steps:
-            if isinstance(step, str):
-                value = member(frame[0], value, step, target.span)
-            else:
-                value = read_index(frame[0], site, value, step(frame))
-        return value
-
-    return read_entry
 
 
 def replace(run: Run, site: Site, container: Any, path: list[Any], value: Any, name: str) -> Any:
