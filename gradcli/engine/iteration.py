@@ -1,4 +1,4 @@
-"""What `for` and variadic builtins go through: elements of a list, rows of an array, keys of a dict, ints of a range."""
+"""Sequences: what `for` and variadic builtins go through, and lists of numbers as arrays."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 from ..diagnostics import Span
 from ..ops import OPS
 from .access import read_index
-from .backends import shape_of
+from .apply import to_array
+from .backends import is_scalar, shape_of
 from .by_rows import RowRange
 from .lanes import Lanes
 from .run import Run
@@ -73,3 +74,26 @@ def _sequence(run: Run, value: Any, span: Span) -> Iterator[Any]:
 
 # `for` reads these as they come; anywhere else they are lists.
 LAZY: dict[str, Callable[[Run, Site, list[Any]], Any]] = {"range": bounds, "zip": side_by_side, "enumerate": numbered}
+
+
+# ---- lists as arrays ---------------------------------------------------------------------------------------------------
+
+
+def with_arrays(run: Run, site: Site, value: Any) -> Any:
+    """An argument with every list of numbers in it, and of rows of equal length, as an array."""
+    value = read(value)
+    if type(value) is List:
+        if _list_shape(value) is not None:
+            return to_array(run, site, value)
+        return List([with_arrays(run, site, item) for item in value])
+    return {key: with_arrays(run, site, item) for key, item in value.items()} if type(value) is dict else value
+
+
+def _list_shape(value: Any) -> tuple[int, ...] | None:
+    """The shape of the array that lists of numbers stand for; None for what is no such list."""
+    value = read(value)
+    if type(value) is not List:
+        return () if is_scalar(primal(value)) else None
+    shapes = {_list_shape(item) for item in value} or {()}
+    shape = shapes.pop()
+    return None if shape is None or shapes else (len(value), *shape)

@@ -20,10 +20,10 @@ from .blocks import in_blocks
 from .by_rows import ApartError, part_by_lack, parts_of
 from .changes import keep_changes, take_back, take_back_told, told
 from .divergence import merge
+from .iteration import with_arrays
 from .lanes import Group, Lanes, UnrelatedError
 from .run import Run
 from .tape import Site, primal
-from .transform_arguments import with_arrays
 from .values import List, Transform, Variable, describe, is_number, leaves, map_structure, read
 
 UNFOLD, FOLD, MERGE, PLACE = OPS["unfold_rows"], OPS["fold_rows"], OPS["merge_rows"], OPS["place_rows"]

@@ -6,9 +6,6 @@ from __future__ import annotations
 from typing import Any
 
 from ..ops.op import Op
-from .apply import to_array
-from .backends import is_scalar
-from .boxes import primal
 from .instances import call_member
 from .run import Run
 from .tape import Site
@@ -44,26 +41,6 @@ def take_positions(run: Run, function: Any, arguments: list[Any], keywords: dict
         if name not in keywords:
             return
         arguments.append(keywords.pop(name))
-
-
-def with_arrays(run: Run, site: Site, value: Any) -> Any:
-    """An argument with every list of numbers in it, and of rows of equal length, as an array."""
-    value = read(value)
-    if type(value) is List:
-        if _list_shape(value) is not None:
-            return to_array(run, site, value)
-        return List([with_arrays(run, site, item) for item in value])
-    return {key: with_arrays(run, site, item) for key, item in value.items()} if type(value) is dict else value
-
-
-def _list_shape(value: Any) -> tuple[int, ...] | None:
-    """The shape of the array that lists of numbers stand for; None for what is no such list."""
-    value = read(value)
-    if type(value) is not List:
-        return () if is_scalar(primal(value)) else None
-    shapes = {_list_shape(item) for item in value} or {()}
-    shape = shapes.pop()
-    return None if shape is None or shapes else (len(value), *shape)
 
 
 class Structure:

@@ -18,13 +18,14 @@ from .boxes import primal
 from .columns import columns
 from .compressed import zero_block
 from .derivatives import beside, direction, note_unconnected, seeds_for, verify_target, zeros_like
+from .iteration import with_arrays
 from .jacobians import entries, verify_real
 from .levels import Recording, along
 from .run import Run
 from .scalar_transforms import along_float, are_floats, is_short, value_and_slopes
 from .tape import Site
 from .tiers import policy
-from .transform_arguments import VECTORS, Structure, take_positions, take_vector, with_arrays
+from .transform_arguments import VECTORS, Structure, take_positions, take_vector
 from .unregistered import UnregisteredError
 from .values import List, Transform, leaves, map_structure, read, show_shape
 
