@@ -279,7 +279,7 @@ def inward(value: Any) -> Any:
             fail("E314", "this value belongs to another thread", "pass `x.value`, and watch it there")
         return value._traced
     if kind is Variable:
-        leaf = value._inner._leaf
+        leaf = value._inner.origin
         if leaf is not None and leaf.trace is not session.run.trace:
             fail("E314", f"`{value.name}` belongs to another thread", "make a variable in each thread")
         return value._inner
