@@ -38,7 +38,7 @@ def main() -> int:
         command = [sys.executable, "-m", "benchmarks", *sys.argv[1:]]
         os.execve(sys.executable, command, os.environ | wanted)
 
-    from gradcli.engine.backends import CPU
+    from gradcli.engine.backends.backend import CPU
 
     _ = CPU.xp  # NumPy as gradcli loads it, for all that use it here: with the same memory and the same kernels
     from .runner import run, show

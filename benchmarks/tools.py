@@ -11,9 +11,9 @@ from typing import Any
 
 import gradcli
 from gradcli.engine.evaluator import compile_program, execute, new_run
-from gradcli.engine.formulas import forward_formula
-from gradcli.engine.run import Run, Settings
-from gradcli.engine.tape import STRIDE, reachable
+from gradcli.engine.formulas.functions import forward_formula
+from gradcli.engine.trace.run import Run, Settings
+from gradcli.engine.trace.tape import STRIDE, reachable
 
 from .workload import Contender, Goal, Task, ratio
 

@@ -18,37 +18,12 @@ library     layers, losses and optimizers in the language itself: `import nn` re
 diagnostics what errors and warnings are made of, and how one is drawn; codes.py explains each
 eager       the engine without the language: `gradcli.Tape`, and the values that it records; numpy.py has their functions
 extension   `gradcli.register`: functions of other packages join the table
-collector   pauses the garbage collector around large trees; recursion.py lets Python's functions call each other deeper
 
-The engine, from a program to its gradients: `evaluator` compiles it and runs it, with a case for each node in `statements`,
-`expressions`, `calls`, `modules`, `indexing`, `declarations`, `tapes` and `outcomes`; `paths` knows what an instance of a
-module will be called. Every operation goes through `apply`, plain ones `at_once` more quickly; what `scalar_closures` and
-`fusion` write for hot scalar code means the same, with `compound` operations; `inlining` knows the functions that names stand
-for, and `readings` reads calls of these, and of their derivatives (`read_derivatives`), as formulas, turn by turn in loops
-(`read_loops`; where ints say how many turns, for these `known_ints`), each path through their `branches` by itself; where
-only the turns themselves say when they end, the function is read as a small program (`loop_reading`), and functions are written
-that run it there and back (`loop_source`), for calls that are hot (`hot_loops`), and for the `turns` of a loop that runs long
-in its frame (`long_loops`). `tape` is the trace, `windows` the views of it that tapes are, `reverse` the sweep back over it
-(from several seeds the `seeded_sweep`), `forward` what carries tangents along, `rules` and `formulas` the readings of the
-table's derivatives that both use; `recording` puts an operation there.
-`derivatives`, `jacobians` and `batches` answer what is asked of values, `transforms` what is asked of functions, at the
-`levels` that they open; of functions of floats the shorter way (`scalar_transforms`), with a sweep over nothing but floats
-(`scalar_sweep`). A Jacobian takes few sweeps (`compressed`): `sparsity` finds, as `patterns`, which elements depend on
-which and how far the elements of products `reach`, `colouring` which rows or columns one sweep can carry together, and
-`structures` keeps both; `tangents` go forward over the `records`, or with calls, where forward mode is asked for (`columns`).
-Gradients are `attached` to variables, and `backward` fills them. A run can keep everything (`keeping`): `ancestry` is that as a
-graph, in which `reasons` says why there is no gradient, `walks` remember which way most of one came, `zeros` why it is zero,
-`nonfinite` and `blame` what made a nan, and `elements` what depends on one element. Functions with a rule of their own are
-called by `own_functions`, and asked by `own_rules`. `symbolic` reads a run back as SymPy's expressions, and writes them as
-code. `values`, `boxes`, `lanes` and `backends` say what a value is, `devices` and `cuda` where it can be; `blas`
-is what matrices are multiplied by. Many rows run at once (`lanes`, `mapping`): operations
-take them `by_rows`. Hot expressions on them (`fused_rows`) and on arrays (`fused_arrays`; on the way back `kept_partials`)
-are each one `fused_operation`, by `row_functions` or as `small_arrays`, sums of them over a row's elements (`row_sums`) by
-`sum_functions`; `rewriting` makes their formulas shorter, which `row_source` writes for NumPy and `native_source` for LLVM,
-where llvmlite is there and the bits are the same (`native`). Parts of rows go by `slices`, very many rows in `blocks`,
-arrays from rows to elements and back by `turning`; where they differ in what they do, `divergence` divides them and joins
-them again. `row_runs` runs a whole program for rows of data, and `connections` knows which of them have a gradient.
-How far programs are compiled, and when code is hot, is decided by `tiers` alone.
+The engine has rooms of its own; the first line of each says which question it answers. From the top down: `lowering`,
+`interpreter`, `calls` and `compilation` make closures of a program; `transforms`, `jacobian` and `explain` answer what is
+asked of a run; `lanes` lets many rows run at once; `ad` carries derivatives over the `trace`; `operations` has `apply`, which
+every operation goes through; `analysis` reads the text of a program; `kernels` and `formulas` compute; `values` and
+`backends` say what a value is and where it is; `symbolic` reads a run back as SymPy's expressions.
 
 An evaluation goes `Source -> lang.parse -> lang.resolve -> engine -> tasks.evaluate -> Evaluation -> report -> stdout`,
 and `gradcli eval --show ast|program|trace` prints what lies between. A batch goes `rows.sources -> ranges -> tasks.batch.block ->

@@ -44,6 +44,12 @@ LAW: dict[str, set[str]] = {
     "": {"api", "eager", "extension", "tasks", "diagnostics"},  # the front door
 }
 
+# The rooms of the engine, from the bottom up: each imports from those below it. What has no room is the front.
+FLOORS = (
+    "backends", "formulas", "kernels", "values", "analysis", "trace", "operations", "ad", "lanes", "explain", "jacobian",
+    "transforms", "compilation", "calls", "interpreter", "lowering", "", "symbolic",
+)  # fmt: skip
+
 EVERYONES = {"collector", "diagnostics", "recursion", "safe_files", "safe_path"}  # what every room may import
 
 # Third-party packages and where they may enter. NumPy enters reports and inputs for arrays in files and on screens, and
@@ -101,6 +107,20 @@ def test_imports_go_one_way(path: Path) -> None:
         target = module.removeprefix("gradcli").removeprefix(".")
         same_room = target.split(".")[0] == top
         assert same_room or target in EVERYONES or allowed(target, LAW[top]), f"{room} imports {module}"
+
+
+def floor_of(room: str) -> int:
+    """How high a file of the engine stands."""
+    inner = room.split(".")
+    return FLOORS.index(inner[1] if len(inner) > 1 and HOUSE.joinpath("engine", inner[1]).is_dir() else "")
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if room_of(path).startswith("engine.")], ids=room_of)
+def test_the_engine_imports_downwards(path: Path) -> None:
+    room = room_of(path)
+    for module in imports(path):
+        if module.startswith("gradcli.engine."):
+            assert floor_of(module.removeprefix("gradcli.")) <= floor_of(room), f"{room} imports {module}"
 
 
 def test_no_circle_of_imports() -> None:

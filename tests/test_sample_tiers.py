@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gradcli
-from gradcli.engine.tiers import AT_ONCE, INTERPRETED, NATIVE, WRITTEN, only
+from gradcli.engine.backends.tiers import AT_ONCE, INTERPRETED, NATIVE, WRITTEN, only
 from tests.engine.campaign.comparing import difference
 from tests.engine.campaign.ways import Answer, answer
 

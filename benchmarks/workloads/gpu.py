@@ -50,8 +50,8 @@ def by_hand(dtype: str) -> list[Any]:
 
 
 def _gradcli(dtype: str) -> Task:
+    from gradcli.engine.backends.selection import backend_for
     from gradcli.engine.row_runs import RowRuns
-    from gradcli.engine.selection import backend_for
     from gradcli.tasks.answer import prepare
     from gradcli.tasks.batch.answers import ask
 
@@ -76,7 +76,7 @@ def _fetched(backend: Any, array: Any) -> Any:
 
 
 def _from_host_to_host(dtype: str) -> Task:
-    from gradcli.engine.devices import GPU
+    from gradcli.engine.backends.devices import GPU
     from gradcli.rows.blocks import Block
     from gradcli.tasks.batch.block import Computer
     from gradcli.tasks.batch.plan import Field, Plan
@@ -160,7 +160,7 @@ def _on_cpu(tensor: Any) -> Any:
 
 def _lacks() -> str:
     from gradcli.diagnostics import GradcliError
-    from gradcli.engine.selection import several
+    from gradcli.engine.backends.selection import several
 
     try:
         several("cuda")

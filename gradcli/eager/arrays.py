@@ -13,20 +13,20 @@ from typing import Any, NoReturn, TypeAlias
 from weakref import WeakValueDictionary
 
 from ..diagnostics import Diagnostic, GradcliError, did_you_mean
-from ..engine import values
-from ..engine.access import read_index
-from ..engine.apply import plain_array
-from ..engine.backends import CPU, INT_MAX, INT_MIN, dtype_name, ieee, shape_of
-from ..engine.boxes import primal
-from ..engine.calling import call_op
-from ..engine.declarations import cast
+from ..engine.backends.backend import CPU, INT_MAX, INT_MIN, dtype_name, ieee, shape_of
+from ..engine.calls.calling import call_op
+from ..engine.compilation.declarations import cast
 from ..engine.evaluator import new_run
-from ..engine.run import Settings
-from ..engine.scalar_calls import call_on_scalars
-from ..engine.scalars import FAST
-from ..engine.tape import Site
-from ..engine.values import List, describe, read, show_shape
-from ..engine.variables import attach
+from ..engine.formulas.scalars import FAST
+from ..engine.operations.access import read_index
+from ..engine.operations.apply import plain_array
+from ..engine.operations.scalar_calls import call_on_scalars
+from ..engine.trace.run import Settings
+from ..engine.trace.tape import Site
+from ..engine.trace.variables import attach
+from ..engine.values import kinds as values
+from ..engine.values.boxes import primal
+from ..engine.values.kinds import List, describe, read, show_shape
 from ..ops import ALIASES, OPS, registry
 from ..ops.op import Op
 

@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
-from ..engine import values
-from ..engine.invoke import CALL
-from ..engine.tape import Site
-from ..engine.tapes import call as ask
-from ..engine.tapes import unwatch, watch
-from ..engine.values import describe, leaves, read
-from ..engine.windows import Window
+from ..engine.operations.invoke import CALL
+from ..engine.trace.tape import Site
+from ..engine.trace.windows import Window
+from ..engine.transforms.tapes import call as ask
+from ..engine.transforms.tapes import unwatch, watch
+from ..engine.values import kinds as values
+from ..engine.values.kinds import describe, leaves, read
 from .arrays import NOWHERE, Array, Variable, as_float, fail, in_the_engine, inward, outward, session, state_of
 
 

@@ -9,18 +9,18 @@ from typing import Any
 from ..collector import collector_paused
 from ..diagnostics import GradcliError
 from ..lang import program
-from . import compiled
-from .backends import ieee
-from .calling import call_value
-from .compiled import Compiled, deep_stack
-from .compiler import Handlers
-from .expressions import EXPRESSIONS
-from .forward import push
-from .hot import Hot
-from .placing import PLACED
-from .run import Dispatch, Run, Settings
-from .statements import STATEMENTS
-from .values import Cell
+from .ad.forward import push
+from .backends.backend import ieee
+from .calls.calling import call_value
+from .calls.placing import PLACED
+from .compilation import compiled
+from .compilation.compiled import Compiled, deep_stack
+from .compilation.compiler import Handlers
+from .interpreter.expressions import EXPRESSIONS
+from .interpreter.statements import STATEMENTS
+from .lowering.hot import Hot
+from .trace.run import Dispatch, Run, Settings
+from .values.kinds import Cell
 
 HANDLERS = Handlers(EXPRESSIONS, STATEMENTS, PLACED, Hot())
 DISPATCH = Dispatch(push, call_value)

@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..diagnostics import Diagnostic, GradcliError
-from .backends import Backend
-from .by_rows import ApartError
-from .compiled import Compiled
+from .backends.backend import Backend
+from .backends.selection import backend_for
+from .compilation.compiled import Compiled
 from .evaluator import execute, new_run, release
-from .lanes import Group, Lanes, UnrelatedError
-from .run import Run, Settings
-from .selection import backend_for
+from .operations.by_rows import ApartError
+from .trace.run import Run, Settings
+from .values.lanes import Group, Lanes, UnrelatedError
 
 Ask = Callable[[Run, list[Any]], Any]  # what is wanted of a run that has ended, from its top-level frame
 

@@ -9,24 +9,24 @@ from typing import Any
 
 from ..collector import collector_paused
 from ..diagnostics import Diagnostic, GradcliError, did_you_mean
-from ..engine.backends import ieee, shape_of
-from ..engine.compiled import Compiled as Compiled
-from ..engine.compiled import declared_names, deep_stack
-from ..engine.compressed import Sparse, zero_block
-from ..engine.derivatives import (
+from ..engine.ad.derivatives import (
     differentiable,
     gradients,
     ones_like,
     verify_target,
     zeros_like,
 )
-from ..engine.derived import asks_for_nothing, differentiates_once, outputs_of_variables
+from ..engine.analysis.derived import asks_for_nothing, differentiates_once, outputs_of_variables
+from ..engine.backends.backend import ieee, shape_of
+from ..engine.compilation.compiled import Compiled as Compiled
+from ..engine.compilation.compiled import declared_names, deep_stack
 from ..engine.evaluator import compile_program, execute, new_run
-from ..engine.instances import named_variables
-from ..engine.jacobians import entries, hessians, jacobians
-from ..engine.run import Run
-from ..engine.tape import primal
-from ..engine.values import (
+from ..engine.jacobian.compressed import Sparse, zero_block
+from ..engine.jacobian.jacobians import entries, hessians, jacobians
+from ..engine.operations.instances import named_variables
+from ..engine.trace.run import Run
+from ..engine.trace.tape import primal
+from ..engine.values.kinds import (
     FRAME_HEAD,
     UNSET,
     Namespace,

@@ -7,15 +7,15 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from ..diagnostics import Span, shortened
-from ..engine.ancestry import Ancestry
-from ..engine.backends import is_complex, is_inexact, shape_of
-from ..engine.boxes import primal
-from ..engine.nonfinite import is_finite
-from ..engine.reasons import number_on
-from ..engine.run import Run
-from ..engine.tape import Blank
-from ..engine.values import Variable, leaves, plain, read
-from ..engine.walks import Walk, partial_by
+from ..engine.backends.backend import is_complex, is_inexact, shape_of
+from ..engine.explain.ancestry import Ancestry
+from ..engine.explain.nonfinite import is_finite
+from ..engine.explain.reasons import number_on
+from ..engine.explain.walks import Walk, partial_by
+from ..engine.trace.run import Run
+from ..engine.trace.tape import Blank
+from ..engine.values.boxes import primal
+from ..engine.values.kinds import Variable, leaves, plain, read
 from ..lang import program
 from ..ops import OPS
 from .explanations import Step, Summary

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..diagnostics import Diagnostic, GradcliError, Source
-from ..engine.compiled import Compiled as Compiled
+from ..engine.compilation.compiled import Compiled as Compiled
 from ..engine.evaluator import compile_program, execute, new_run
-from ..engine.values import (
+from ..engine.values.kinds import (
     describe,
     is_callable,
     plain,

@@ -7,19 +7,19 @@ from typing import Any
 
 from ..collector import collector_paused
 from ..diagnostics import Diagnostic, GradcliError
-from ..engine.ancestry import Ancestry
-from ..engine.backends import count, ieee, shape_of
-from ..engine.blame import blame, blame_gradient, blame_plain
-from ..engine.boxes import primal
-from ..engine.compiled import deep_stack
-from ..engine.derivatives import gradients, ones_like, verify_target
+from ..engine.ad.derivatives import gradients, ones_like, verify_target
+from ..engine.backends.backend import count, ieee, shape_of
+from ..engine.compilation.compiled import deep_stack
 from ..engine.evaluator import compile_program, execute, release
-from ..engine.jacobians import unit
-from ..engine.nonfinite import Maker, is_finite
-from ..engine.reasons import Reason, number_on
-from ..engine.run import Run
-from ..engine.values import leaves, read
-from ..engine.walks import walk
+from ..engine.explain.ancestry import Ancestry
+from ..engine.explain.blame import blame, blame_gradient, blame_plain
+from ..engine.explain.nonfinite import Maker, is_finite
+from ..engine.explain.reasons import Reason, number_on
+from ..engine.explain.walks import walk
+from ..engine.jacobian.jacobians import unit
+from ..engine.trace.run import Run
+from ..engine.values.boxes import primal
+from ..engine.values.kinds import leaves, read
 from ..lang import program
 from .answer import Answer
 from .chains import names_of

@@ -8,13 +8,13 @@ from typing import Any
 
 from ..collector import collector_paused
 from ..diagnostics import Diagnostic, GradcliError
-from ..engine.backends import ieee
-from ..engine.compiled import Compiled as Compiled
-from ..engine.compiled import deep_stack
+from ..engine.backends.backend import ieee
+from ..engine.compilation.compiled import Compiled as Compiled
+from ..engine.compilation.compiled import deep_stack
 from ..engine.evaluator import execute, new_run, release
-from ..engine.instances import named_variables
-from ..engine.run import Run
-from ..engine.tracing import dump
+from ..engine.operations.instances import named_variables
+from ..engine.trace.run import Run
+from ..engine.trace.tracing import dump
 from ..lang import program
 from ..recursion import in_one_piece
 from .answer import Answer, prepare, verify_inputs, verify_used

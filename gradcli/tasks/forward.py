@@ -9,16 +9,16 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..diagnostics import Diagnostic, GradcliError
-from ..engine.backends import count, is_complex, is_inexact, shape_of
-from ..engine.boxes import level_of, lowered, primal
-from ..engine.compiled import Compiled
-from ..engine.derived import asks_for_nothing, has_elements, scalar_variables
+from ..engine.analysis.derived import asks_for_nothing, has_elements, scalar_variables
+from ..engine.backends.backend import count, is_complex, is_inexact, shape_of
+from ..engine.backends.selection import backend_for
+from ..engine.compilation.compiled import Compiled
 from ..engine.evaluator import execute, new_run, release
-from ..engine.jacobians import unit
-from ..engine.levels import perturb
-from ..engine.run import Run
-from ..engine.selection import backend_for
-from ..engine.values import Variable, leaves, read
+from ..engine.jacobian.jacobians import unit
+from ..engine.trace.run import Run
+from ..engine.transforms.levels import perturb
+from ..engine.values.boxes import level_of, lowered, primal
+from ..engine.values.kinds import Variable, leaves, read
 from ..lang import program
 from .evaluation import Options
 

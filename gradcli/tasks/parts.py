@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ..diagnostics import Diagnostic, GradcliError
-from ..engine.backends import shape_of
-from ..engine.boxes import primal
-from ..engine.instances import named_variables
-from ..engine.run import Run
-from ..engine.values import List, read, show_shape
+from ..engine.backends.backend import shape_of
+from ..engine.operations.instances import named_variables
+from ..engine.trace.run import Run
+from ..engine.values.boxes import primal
+from ..engine.values.kinds import List, read, show_shape
 from ..lang import program
 from .answer import Answer
 from .evaluation import Options

@@ -12,15 +12,15 @@ from functools import cache
 from typing import Any
 
 from ..diagnostics import GradcliError, Source, Span
-from ..engine.ancestry import Ancestry, Record
-from ..engine.blame import declared
-from ..engine.boxes import primal
-from ..engine.lanes import Lanes
-from ..engine.nonfinite import is_finite
-from ..engine.reasons import Reason
-from ..engine.run import Run
-from ..engine.tape import Blank
-from ..engine.values import plain, show
+from ..engine.explain.ancestry import Ancestry, Record
+from ..engine.explain.blame import declared
+from ..engine.explain.nonfinite import is_finite
+from ..engine.explain.reasons import Reason
+from ..engine.trace.run import Run
+from ..engine.trace.tape import Blank
+from ..engine.values.boxes import primal
+from ..engine.values.kinds import plain, show
+from ..engine.values.lanes import Lanes
 from ..lang import program
 from ..lang.parser import parse
 from ..lang.resolve import resolve

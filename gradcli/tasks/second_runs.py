@@ -8,13 +8,13 @@ from typing import Any
 
 from ..collector import collector_paused
 from ..diagnostics import Diagnostic, GradcliError
-from ..engine import reasons
-from ..engine.backends import ieee
-from ..engine.compiled import deep_stack
-from ..engine.derivatives import differentiable
+from ..engine.ad.derivatives import differentiable
+from ..engine.backends.backend import ieee
+from ..engine.compilation.compiled import deep_stack
 from ..engine.evaluator import compile_program, execute, new_run
-from ..engine.run import Run
-from ..engine.values import Variable
+from ..engine.explain import reasons
+from ..engine.trace.run import Run
+from ..engine.values.kinds import Variable
 from ..lang import program
 from .answer import Answer
 from .evaluation import Options

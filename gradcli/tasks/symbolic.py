@@ -10,11 +10,11 @@ from typing import Any
 
 from ..collector import collector_paused
 from ..diagnostics import Diagnostic, GradcliError
-from ..engine.backends import ieee
-from ..engine.compiled import Compiled, deep_stack
-from ..engine.derivatives import differentiable
+from ..engine.ad.derivatives import differentiable
+from ..engine.backends.backend import ieee
+from ..engine.compilation.compiled import Compiled, deep_stack
 from ..engine.evaluator import compile_program, execute
-from ..engine.instances import named_variables
+from ..engine.operations.instances import named_variables
 from ..engine.symbolic import calculus, printing
 from ..engine.symbolic.algebra import as_condition, attached, is_form
 from ..engine.symbolic.code import Part

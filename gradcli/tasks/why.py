@@ -14,25 +14,25 @@ from typing import Any, NamedTuple
 
 from ..collector import collector_paused
 from ..diagnostics import GradcliError, Span
-from ..engine import reasons
-from ..engine.ancestry import Way
-from ..engine.backends import ieee, shape_of
-from ..engine.blame import blame_gradient, blame_value
-from ..engine.boxes import primal
-from ..engine.compiled import deep_stack
-from ..engine.derivatives import differentiable, ones_like, verify_target
-from ..engine.discarded import discarded
-from ..engine.elements import dependents
+from ..engine.ad.derivatives import differentiable, ones_like, verify_target
+from ..engine.analysis.discarded import discarded
+from ..engine.backends.backend import ieee, shape_of
+from ..engine.compilation.compiled import deep_stack
 from ..engine.evaluator import compile_program, execute, release
-from ..engine.instances import named_variables
-from ..engine.nonfinite import Maker, is_finite
-from ..engine.reasons import Reason, Reasons, number_on
-from ..engine.run import Run, Unconnected
-from ..engine.unregistered import UnregisteredError
-from ..engine.values import Variable, leaves, plain, read
-from ..engine.walks import Walk, size_of, walk
-from ..engine.windows import Window
-from ..engine.zeros import cancelled, zero_reason
+from ..engine.explain import reasons
+from ..engine.explain.ancestry import Way
+from ..engine.explain.blame import blame_gradient, blame_value
+from ..engine.explain.elements import dependents
+from ..engine.explain.nonfinite import Maker, is_finite
+from ..engine.explain.reasons import Reason, Reasons, number_on
+from ..engine.explain.walks import Walk, size_of, walk
+from ..engine.explain.zeros import cancelled, zero_reason
+from ..engine.operations.instances import named_variables
+from ..engine.trace.run import Run, Unconnected
+from ..engine.trace.unregistered import UnregisteredError
+from ..engine.trace.windows import Window
+from ..engine.values.boxes import primal
+from ..engine.values.kinds import Variable, leaves, plain, read
 from ..lang import program
 from .answer import host, verify_inputs, verify_used
 from .chains import Chains, names_of

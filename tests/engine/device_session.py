@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.evaluator import new_run
-from gradcli.engine.lanes import Lanes
-from gradcli.engine.rules import Language, Value
-from gradcli.engine.run import Settings
+from gradcli.engine.operations.rules import Language, Value
+from gradcli.engine.trace.run import Settings
+from gradcli.engine.values.lanes import Lanes
 
 from ..ops.sweeps import Session
 from . import standin

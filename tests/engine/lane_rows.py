@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.backends import ieee
-from gradcli.engine.lanes import Group, Lanes
-from gradcli.engine.reverse import sweep
-from gradcli.engine.rules import Value
-from gradcli.engine.tape import primal
+from gradcli.engine.ad.reverse import sweep
+from gradcli.engine.backends.backend import ieee
+from gradcli.engine.operations.rules import Value
+from gradcli.engine.trace.tape import primal
+from gradcli.engine.values.lanes import Group, Lanes
 
 from ..ops.sweeps import Function, Session, tangent, weighed
 

@@ -10,7 +10,7 @@ import numpy as np
 import gradcli
 from gradcli.diagnostics import Diagnostic, GradcliError
 from gradcli.engine.evaluator import compile_program, execute, new_run
-from gradcli.engine.run import Run
+from gradcli.engine.trace.run import Run
 from gradcli.tasks.evaluation import Evaluation, Options
 
 

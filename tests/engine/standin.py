@@ -22,7 +22,8 @@ import numpy as np
 import pytest
 import scipy.special
 
-from gradcli.engine import backends, cuda
+from gradcli.engine.backends import backend as backends
+from gradcli.engine.backends import cuda
 
 from . import standin_cuda
 

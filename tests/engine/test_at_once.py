@@ -11,12 +11,12 @@ import pytest
 
 import gradcli
 from gradcli.diagnostics import GradcliError
-from gradcli.engine import access, apply
+from gradcli.engine.ad.history import ValueTrace
 from gradcli.engine.evaluator import compile_program, execute, new_run
-from gradcli.engine.history import ValueTrace
-from gradcli.engine.keeping import KeepingTrace
+from gradcli.engine.operations import access, apply
 from gradcli.engine.symbolic.traces import FormTrace
-from gradcli.engine.tape import STRIDE, Blank, Trace, reachable
+from gradcli.engine.trace.keeping import KeepingTrace
+from gradcli.engine.trace.tape import STRIDE, Blank, Trace, reachable
 from gradcli.tasks.evaluation import Options
 
 from .programs import evaluate

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import gradcli
 from gradcli.diagnostics import GradcliError
 from gradcli.engine.evaluator import compile_program, execute, new_run
-from gradcli.engine.tape import Segment
+from gradcli.engine.trace.tape import Segment
 from gradcli.tasks.evaluation import Options
 
 from .programs import evaluate, executed, failure, outputs, value, warnings

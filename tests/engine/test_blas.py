@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from gradcli.engine import blas
-from gradcli.engine.blas import blas_core
+from gradcli.engine.backends import blas
+from gradcli.engine.backends.blas import blas_core
 
 AVX512 = "avx512f avx512cd avx512bw avx512dq avx512vl"
 
@@ -33,7 +33,7 @@ def test_no_description_is_no_advice() -> None:
 
 LOAD = """
 import os, sys
-from gradcli.engine import backends, blas
+from gradcli.engine.backends import backend as backends, blas
 blas.blas_core = lambda processor: "Haswell"
 names = "OPENBLAS_CORETYPE", "OPENBLAS_THREAD_TIMEOUT"
 seen = []

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 import gradcli
-from gradcli.engine import blocks, fused_operation, mapping
-from gradcli.engine.row_functions import pull_function, value_function
-from gradcli.engine.sum_functions import sum_function
-from gradcli.engine.tiers import AT_ONCE, only
+from gradcli.engine.backends.tiers import AT_ONCE, only
+from gradcli.engine.kernels.row_functions import pull_function, value_function
+from gradcli.engine.kernels.sum_functions import sum_function
+from gradcli.engine.lanes import blocks, mapping
+from gradcli.engine.lowering import fused_operation
 from gradcli.ops import OPS
 from gradcli.ops.formula import key_of
 

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradcli.engine.tiers import AT_ONCE, only
+from gradcli.engine.backends.tiers import AT_ONCE, only
 
 from .programs import evaluate
 from .random_programs import RELAXED

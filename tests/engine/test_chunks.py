@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import gradcli
-from gradcli.engine.backends import CPU
-from gradcli.engine.chunks import in_chunks
-from gradcli.engine.formulas import array_function, array_pull
+from gradcli.engine.backends.backend import CPU
+from gradcli.engine.backends.chunks import in_chunks
+from gradcli.engine.formulas.functions import array_function, array_pull
 
 N = 4 * CPU.chunk + 1000  # several pieces, the last a short one
 PROGRAMS = {

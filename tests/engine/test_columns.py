@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradcli.engine import columns
+from gradcli.engine.transforms import columns
 
 from .programs import evaluate, failure, outputs
 from .random_programs import RELAXED, Program, points, programs

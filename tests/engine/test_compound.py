@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from gradcli.engine.compound import EXPRESSION, ONE, ZERO, compound, cotangent_op, cotangents
-from gradcli.engine.formula_source import function_of
-from gradcli.engine.formulas import rule_reads, scalar_function
+from gradcli.engine.formulas.compound import EXPRESSION, ONE, ZERO, compound, cotangent_op, cotangents
+from gradcli.engine.formulas.formula_source import function_of
+from gradcli.engine.formulas.functions import rule_reads, scalar_function
 from gradcli.ops import OPS
 from gradcli.ops.formula import Formula, formula_of, key_of
 from gradcli.ops.registry import replaced

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from gradcli.diagnostics import Source, Span
-from gradcli.engine.apply import structural
-from gradcli.engine.backends import ieee
-from gradcli.engine.continuation import NotAnalyticError, continued
+from gradcli.engine.ad.continuation import NotAnalyticError, continued
+from gradcli.engine.backends.backend import ieee
 from gradcli.engine.evaluator import new_run
-from gradcli.engine.formulas import scalar_function, scalar_partial
-from gradcli.engine.run import Settings
-from gradcli.engine.tape import Site
+from gradcli.engine.formulas.functions import scalar_function, scalar_partial
+from gradcli.engine.operations.apply import structural
+from gradcli.engine.trace.run import Settings
+from gradcli.engine.trace.tape import Site
 from gradcli.ops import OPS
 from gradcli.ops.op import Op
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import gradcli
-from gradcli.engine import derivatives
-from gradcli.engine.derived import differentiates_once
+from gradcli.engine.ad import derivatives
+from gradcli.engine.analysis.derived import differentiates_once
 
 from .programs import evaluate
 

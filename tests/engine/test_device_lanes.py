@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import gradcli
-from gradcli.engine.backends import ieee
-from gradcli.engine.lanes import Group, Lanes
+from gradcli.engine.backends.backend import ieee
+from gradcli.engine.values.lanes import Group, Lanes
 from gradcli.ops import OPS
 from gradcli.ops.op import Op
 

@@ -13,11 +13,11 @@ import pytest
 
 import gradcli
 from gradcli.diagnostics import GradcliError
-from gradcli.engine.backends import ieee
-from gradcli.engine.rules import Value, array_language
-from gradcli.engine.run import Run
-from gradcli.engine.tape import primal
-from gradcli.engine.values import List
+from gradcli.engine.backends.backend import ieee
+from gradcli.engine.operations.rules import Value, array_language
+from gradcli.engine.trace.run import Run
+from gradcli.engine.trace.tape import primal
+from gradcli.engine.values.kinds import List
 from gradcli.ops.op import Op
 from gradcli.ops.tangent import push
 

@@ -10,7 +10,7 @@ import pytest
 import sympy
 
 from gradcli.diagnostics import GradcliError, Source
-from gradcli.engine.formulas import scalar_function, scalar_partial
+from gradcli.engine.formulas.functions import scalar_function, scalar_partial
 from gradcli.engine.symbolic import calculus
 from gradcli.engine.symbolic.algebra import counterpart
 from gradcli.engine.symbolic.exact import binary, exact

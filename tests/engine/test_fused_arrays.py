@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gradcli.diagnostics import GradcliError
-from gradcli.engine import fused_arrays, kept_partials
-from gradcli.engine.row_functions import value_function
-from gradcli.engine.small_arrays import small_value
-from gradcli.engine.tiers import INTERPRETED, Heat, only
+from gradcli.engine.ad import kept_partials
+from gradcli.engine.backends.tiers import INTERPRETED, Heat, only
+from gradcli.engine.kernels.row_functions import value_function
+from gradcli.engine.kernels.small_arrays import small_value
+from gradcli.engine.lowering import fused_arrays
 
 from .programs import evaluate
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from gradcli.diagnostics import GradcliError
-from gradcli.engine.tiers import AT_ONCE, INTERPRETED, NATIVE, Heat, only
+from gradcli.engine.backends.tiers import AT_ONCE, INTERPRETED, NATIVE, Heat, only
 from gradcli.tasks.evaluation import Evaluation
 
 from .programs import evaluate, executed, failure, value

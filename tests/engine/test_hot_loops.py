@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gradcli.diagnostics import GradcliError
-from gradcli.engine import calls
-from gradcli.engine.tiers import AT_ONCE, Heat, only
+from gradcli.engine.backends.tiers import AT_ONCE, Heat, only
+from gradcli.engine.calls import closures as calls
 
 from .programs import evaluate, outputs
 from .random_programs import RELAXED

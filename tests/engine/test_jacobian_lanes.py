@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradcli.engine import compressed, seeds
+from gradcli.engine.jacobian import compressed, seeds
 
 from .programs import evaluate, outputs
 from .random_programs import RELAXED, Program, points, programs

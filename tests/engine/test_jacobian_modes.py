@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradcli.engine import reverse, seeds
+from gradcli.engine.ad import reverse
+from gradcli.engine.jacobian import seeds
 
 from .programs import evaluate, executed, flat, outputs, value
 from .random_programs import Program, points, programs

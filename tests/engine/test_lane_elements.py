@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from gradcli.diagnostics import GradcliError
-from gradcli.engine.lanes import Group, Lanes
+from gradcli.engine.values.lanes import Group, Lanes
 from gradcli.ops import OPS
 from gradcli.ops.op import Op
 

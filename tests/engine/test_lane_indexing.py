@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gradcli
-from gradcli.engine import writing
+from gradcli.engine.operations import writing
 
 pytestmark = pytest.mark.filterwarnings("error")
 

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from gradcli.diagnostics import Source, Span
-from gradcli.engine.apply import apply
-from gradcli.engine.backends import ieee
-from gradcli.engine.derivatives import gradients, ones_like
+from gradcli.engine.ad.derivatives import gradients, ones_like
+from gradcli.engine.backends.backend import ieee
 from gradcli.engine.evaluator import new_run
-from gradcli.engine.lanes import Group, Lanes
-from gradcli.engine.run import Run, Settings
-from gradcli.engine.tape import Site, primal
+from gradcli.engine.operations.apply import apply
+from gradcli.engine.trace.run import Run, Settings
+from gradcli.engine.trace.tape import Site, primal
+from gradcli.engine.values.lanes import Group, Lanes
 from gradcli.ops import OPS
 
 SPAN = Span(Source("<test>", "x"), 0, 1)

@@ -6,7 +6,7 @@ import gc
 
 import pytest
 
-from gradcli.engine.tape import Trace
+from gradcli.engine.trace.tape import Trace
 
 from .programs import evaluate, executed, value
 

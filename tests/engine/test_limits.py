@@ -98,7 +98,7 @@ def test_depth_starts_again_after_an_expected_error() -> None:
 
 
 def test_a_limit_from_outside_is_told_with_the_statement_that_it_struck(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gradcli.engine import builtins
+    from gradcli.engine.calls import builtins
 
     def strike(*arguments: object) -> None:
         raise MemoryError

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import gradcli
 from gradcli.diagnostics import GradcliError
-from gradcli.engine import long_loops
-from gradcli.engine.tiers import HEAT, Heat, only
+from gradcli.engine.backends.tiers import HEAT, Heat, only
+from gradcli.engine.lowering import long_loops
 from gradcli.tasks import second_runs
 
 from .programs import evaluate

@@ -11,7 +11,7 @@ import pytest
 
 import gradcli
 from gradcli.diagnostics import GradcliError
-from gradcli.engine.values import Instance, Variable
+from gradcli.engine.values.kinds import Instance, Variable
 
 from .programs import evaluate, executed, failure, outputs, value, warnings
 

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from gradcli.engine import native, native_source
-from gradcli.engine.backends import CPU, ieee
-from gradcli.engine.compound import cotangents
-from gradcli.engine.row_functions import pull_function, value_function
-from gradcli.engine.sum_functions import sum_function
-from gradcli.engine.tiers import AT_ONCE, WRITTEN, Heat, only
+from gradcli.engine.backends.backend import CPU, ieee
+from gradcli.engine.backends.tiers import AT_ONCE, WRITTEN, Heat, only
+from gradcli.engine.formulas.compound import cotangents
+from gradcli.engine.kernels import native, native_source
+from gradcli.engine.kernels.row_functions import pull_function, value_function
+from gradcli.engine.kernels.sum_functions import sum_function
 from gradcli.ops.formula import Formula, Key, key_of
 
 if not native.is_there():

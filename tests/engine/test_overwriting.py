@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradcli.engine import apply, overwriting
+from gradcli.engine.operations import apply, overwriting
 
 from .programs import evaluate
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcli.engine.derivatives import gradients
-from gradcli.engine.tape import Segment
+from gradcli.engine.ad.derivatives import gradients
+from gradcli.engine.trace.tape import Segment
 
 from .programs import evaluate, executed, failure, outputs, warnings
 

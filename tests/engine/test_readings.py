@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from gradcli.diagnostics import GradcliError
-from gradcli.engine import calls
-from gradcli.engine.tape import STRIDE, reachable
-from gradcli.engine.tiers import AT_ONCE, INTERPRETED, NATIVE, Heat, only
+from gradcli.engine.backends.tiers import AT_ONCE, INTERPRETED, NATIVE, Heat, only
+from gradcli.engine.calls import closures as calls
+from gradcli.engine.trace.tape import STRIDE, reachable
 
 from .programs import evaluate, executed
 

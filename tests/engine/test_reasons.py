@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gradcli.codes import REASONS
-from gradcli.engine import reasons
+from gradcli.engine.explain import reasons
 
 from .programs import warnings
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gradcli.diagnostics import Source
-from gradcli.engine.requests import requested_outputs
+from gradcli.engine.analysis.requests import requested_outputs
 from gradcli.lang.parser import parse
 from gradcli.lang.resolve import resolve
 

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gradcli.engine import row_functions
-from gradcli.engine.backends import CPU
-from gradcli.engine.compound import cotangents, differentiate
-from gradcli.engine.formula_source import FormulaSource
-from gradcli.engine.formulas import array_by_name
-from gradcli.engine.rewriting import Rewriting
-from gradcli.engine.row_functions import pull_function, value_function
+from gradcli.engine.backends.backend import CPU
+from gradcli.engine.formulas.compound import cotangents, differentiate
+from gradcli.engine.formulas.formula_source import FormulaSource
+from gradcli.engine.formulas.functions import array_by_name
+from gradcli.engine.formulas.rewriting import Rewriting
+from gradcli.engine.kernels import row_functions
+from gradcli.engine.kernels.row_functions import pull_function, value_function
 from gradcli.ops.formula import Formula, key_of, read_forward
 
 pytestmark = pytest.mark.filterwarnings("error")

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from gradcli.diagnostics import Source, Span
-from gradcli.engine.apply import apply
-from gradcli.engine.boxes import Dual
 from gradcli.engine.evaluator import new_run
-from gradcli.engine.run import Run, Settings
-from gradcli.engine.scalar_calls import call_on_scalars
-from gradcli.engine.tape import STRIDE, Site
+from gradcli.engine.operations.apply import apply
+from gradcli.engine.operations.scalar_calls import call_on_scalars
+from gradcli.engine.trace.run import Run, Settings
+from gradcli.engine.trace.tape import STRIDE, Site
+from gradcli.engine.values.boxes import Dual
 from gradcli.ops import OPS
 from gradcli.ops.op import Op
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gradcli.diagnostics import GradcliError
-from gradcli.engine import scalar_transforms, transforms
+from gradcli.engine.transforms import scalar_transforms, transforms
 
 from .programs import evaluate, executed
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gradcli
-from gradcli.engine.colouring import colours, distinct, star, transposed
-from gradcli.engine.patterns import Pattern, merged, unrepeated
-from gradcli.engine.seeds import Sweeps
+from gradcli.engine.jacobian.colouring import colours, distinct, star, transposed
+from gradcli.engine.jacobian.patterns import Pattern, merged, unrepeated
+from gradcli.engine.jacobian.seeds import Sweeps
 
 from .programs import evaluate, failure, outputs
 from .random_programs import RELAXED, Program, points, programs

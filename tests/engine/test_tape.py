@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from gradcli.engine.tape import SEGMENT_RECORDS, Segment
+from gradcli.engine.trace.tape import SEGMENT_RECORDS, Segment
 
 from .programs import executed, outputs
 

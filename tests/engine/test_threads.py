@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import gradcli
-from gradcli.engine import formulas, row_functions
-from gradcli.engine.tiers import Heat, only
+from gradcli.engine.backends.tiers import Heat, only
+from gradcli.engine.formulas import functions as formulas
+from gradcli.engine.kernels import row_functions
 from gradcli.ops import registry
 
 pytestmark = pytest.mark.filterwarnings("error")

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from gradcli.engine.tiers import AT_ONCE, HEAT, INTERPRETED, NATIVE, WRITTEN, Policy, only, policy
+from gradcli.engine.backends.tiers import AT_ONCE, HEAT, INTERPRETED, NATIVE, WRITTEN, Policy, only, policy
 
 PROGRAM = """var x = 0.5
 fn f(a) { y = a; while y < 4.0 { y = y*1.5 + a }; return y }

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradcli.engine.tiers import AT_ONCE, HEAT, Heat, only
+from gradcli.engine.backends.tiers import AT_ONCE, HEAT, Heat, only
 
 from .programs import outputs, value
 from .random_programs import Program, points, programs

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcli.engine import turning
-from gradcli.engine.tiers import NATIVE, WRITTEN, Heat, only
+from gradcli.engine.backends.tiers import NATIVE, WRITTEN, Heat, only
+from gradcli.engine.kernels import turning
 
 SHAPES = [(4100, 1), (4100, 2), (3, 5001), (5001, 10), (10, 5001), (4099, 17), (70, 70), (65, 1000), (40, 3), (0, 5)]
 

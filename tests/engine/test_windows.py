@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import gradcli
 from gradcli.diagnostics import GradcliError
-from gradcli.engine.tiers import AT_ONCE, INTERPRETED, NATIVE, only
+from gradcli.engine.backends.tiers import AT_ONCE, INTERPRETED, NATIVE, only
 
 from .random_windows import window_programs
 from .window_model import RefusedError, UnspecifiedError

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from gradcli.diagnostics import Source, Span
-from gradcli.engine.boxes import Dual
+from gradcli.engine.ad.reverse import sweep
 from gradcli.engine.evaluator import new_run
-from gradcli.engine.reverse import sweep
-from gradcli.engine.rules import Language, Value
-from gradcli.engine.run import Settings
-from gradcli.engine.tape import Site, primal
+from gradcli.engine.operations.rules import Language, Value
+from gradcli.engine.trace.run import Settings
+from gradcli.engine.trace.tape import Site, primal
+from gradcli.engine.values.boxes import Dual
 from gradcli.ops import OPS
 
 Function = Callable[..., Any]

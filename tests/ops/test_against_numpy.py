@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from gradcli.diagnostics import GradcliError
-from gradcli.engine.rules import Value
+from gradcli.engine.operations.rules import Value
 
 from .sweeps import Session
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcli.engine.rules import Value
-from gradcli.engine.tape import primal
+from gradcli.engine.operations.rules import Value
+from gradcli.engine.trace.tape import primal
 from gradcli.ops import OPS
 from gradcli.ops.op import Op
 

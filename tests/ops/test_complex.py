@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcli.engine.tape import primal
+from gradcli.engine.trace.tape import primal
 
 from .sweeps import Session, tangent
 

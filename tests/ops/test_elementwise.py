@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcli.engine.backends import CPU
-from gradcli.engine.formulas import array_function, array_partial, scalar_function, scalar_partial
-from gradcli.engine.rules import Value
+from gradcli.engine.backends.backend import CPU
+from gradcli.engine.formulas.functions import array_function, array_partial, scalar_function, scalar_partial
+from gradcli.engine.operations.rules import Value
 from gradcli.ops import OPS
 from gradcli.ops.op import Op
 

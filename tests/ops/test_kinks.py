@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import gradcli
-from gradcli.engine.rules import Value
-from gradcli.engine.tape import primal
+from gradcli.engine.operations.rules import Value
+from gradcli.engine.trace.tape import primal
 
 from .sweeps import Session, tangent
 

@@ -9,8 +9,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from gradcli.engine.boxes import primal
-from gradcli.engine.rules import Value
+from gradcli.engine.operations.rules import Value
+from gradcli.engine.values.boxes import primal
 
 from ..engine.programs import failure, value
 from .sweeps import Session, tangent

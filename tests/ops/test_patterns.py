@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcli.engine.backends import ieee
-from gradcli.engine.compressed import Sparse, blocks
-from gradcli.engine.derivatives import gradients
-from gradcli.engine.rules import Value
-from gradcli.engine.tape import Traced, primal
+from gradcli.engine.ad.derivatives import gradients
+from gradcli.engine.backends.backend import ieee
+from gradcli.engine.jacobian.compressed import Sparse, blocks
+from gradcli.engine.operations.rules import Value
+from gradcli.engine.trace.tape import Traced, primal
 
 from .sweeps import Session, weighed
 from .test_structural import CASES

@@ -8,9 +8,9 @@ import math
 import numpy as np
 import pytest
 
-from gradcli.engine import scalars
-from gradcli.engine.backends import CPU, ieee
-from gradcli.engine.formulas import array_function, scalar_function
+from gradcli.engine.backends.backend import CPU, ieee
+from gradcli.engine.formulas import scalars
+from gradcli.engine.formulas.functions import array_function, scalar_function
 from gradcli.ops import OPS
 from gradcli.ops.op import Op
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcli.engine.backends import CPU
-from gradcli.engine.formulas import array_function
+from gradcli.engine.backends.backend import CPU
+from gradcli.engine.formulas.functions import array_function
 from gradcli.ops import OPS
 from gradcli.ops.op import Op
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcli.engine.boxes import primal
-from gradcli.engine.rules import Value
+from gradcli.engine.operations.rules import Value
+from gradcli.engine.values.boxes import primal
 from gradcli.ops import OPS
 
 from .numpy_counterparts import COUNTERPARTS

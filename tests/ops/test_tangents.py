@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcli.engine.backends import CPU
-from gradcli.engine.reverse import sweep
-from gradcli.engine.rules import Language, Value, array_language
-from gradcli.engine.tape import Blank, primal
+from gradcli.engine.ad.reverse import sweep
+from gradcli.engine.backends.backend import CPU
+from gradcli.engine.operations.rules import Language, Value, array_language
+from gradcli.engine.trace.tape import Blank, primal
 from gradcli.ops import OPS
 from gradcli.ops.op import Op
 from gradcli.ops.tangent import push

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from gradcli import load
-from gradcli.engine.row_functions import pull_function, value_function
-from gradcli.engine.sum_functions import sum_function
-from gradcli.engine.tiers import Heat, only
+from gradcli.engine.backends.tiers import Heat, only
+from gradcli.engine.kernels.row_functions import pull_function, value_function
+from gradcli.engine.kernels.sum_functions import sum_function
 from gradcli.ops.op import Op
 
 from ..tasks.batch.one_by_one import parsed, together

@@ -9,11 +9,11 @@ import pytest
 from scipy import special
 
 from gradcli.diagnostics import Source, Span
+from gradcli.engine.ad.history import History, ValueTrace
 from gradcli.engine.evaluator import new_run
-from gradcli.engine.history import History, ValueTrace
-from gradcli.engine.rules import Language, Value
-from gradcli.engine.run import Settings
-from gradcli.engine.tape import Site
+from gradcli.engine.operations.rules import Language, Value
+from gradcli.engine.trace.run import Settings
+from gradcli.engine.trace.tape import Site
 from gradcli.ops import OPS
 from gradcli.ops.op import Op
 from gradcli.ops.registry import replaced

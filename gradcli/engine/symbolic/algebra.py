@@ -17,7 +17,7 @@ from sympy.logic.boolalg import Boolean
 from ...ops import OPS
 from ...ops.formula import Formula
 from ...ops.op import Op
-from ..formulas import forward_formula
+from ..formulas.functions import forward_formula
 from .exact import of_table
 
 

@@ -25,14 +25,14 @@ import sympy
 from ...diagnostics import Diagnostic, GradcliError, Span
 from ...ops import OPS
 from ...ops.op import Op, OpError
-from ..backends import shape_of
-from ..boxes import primal
-from ..lanes import Lanes
-from ..own_rules import Held, OwnCall
-from ..run import Run
-from ..tape import STRIDE, Segment, Site
-from ..values import List, Variable, is_number, read, show
-from ..windows import inputs_of
+from ..ad.own_rules import Held, OwnCall
+from ..backends.backend import shape_of
+from ..trace.run import Run
+from ..trace.tape import STRIDE, Segment, Site
+from ..trace.windows import inputs_of
+from ..values.boxes import primal
+from ..values.kinds import List, Variable, is_number, read, show
+from ..values.lanes import Lanes
 from .algebra import NoFormError, array_of, as_number, counterpart, detached
 from .exact import exact
 from .traces import FormTrace

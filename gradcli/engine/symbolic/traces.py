@@ -7,10 +7,10 @@ from typing import Any
 
 from ...diagnostics import Diagnostic, GradcliError, Span
 from ..evaluator import new_run
-from ..keeping import KeepingTrace
-from ..lanes import Lanes
-from ..run import Run, Settings
-from ..tape import Leaf, Site, Traced
+from ..trace.keeping import KeepingTrace
+from ..trace.run import Run, Settings
+from ..trace.tape import Leaf, Site, Traced
+from ..values.lanes import Lanes
 
 MAX_RECORDS = 100_000  # operations of a run
 

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...collector import collector_paused
-from ...engine.backends import ieee, shape_of
-from ...engine.by_rows import part_by
-from ...engine.compiled import deep_stack
-from ...engine.instances import named_variables
-from ...engine.lanes import Lanes, spread
-from ...engine.run import Run
-from ...engine.tape import primal
-from ...engine.values import List, is_number, plain, read, show
+from ...engine.backends.backend import ieee, shape_of
+from ...engine.compilation.compiled import deep_stack
+from ...engine.operations.by_rows import part_by
+from ...engine.operations.instances import named_variables
+from ...engine.trace.run import Run
+from ...engine.trace.tape import primal
+from ...engine.values.kinds import List, is_number, plain, read, show
+from ...engine.values.lanes import Lanes, spread
 from ...lang import program
 from ..answer import Answer
 from ..evaluation import Options

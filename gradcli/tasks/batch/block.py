@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...diagnostics import Diagnostic
-from ...engine.compiled import declared_names
-from ...engine.declarations import declarations
-from ...engine.devices import CPU, Sizes
-from ...engine.native import standing_for
-from ...engine.requests import named_outputs
+from ...engine.analysis.requests import named_outputs
+from ...engine.backends.devices import CPU, Sizes
+from ...engine.backends.selection import backend_for
+from ...engine.compilation.compiled import declared_names
+from ...engine.compilation.declarations import declarations
+from ...engine.kernels.native import standing_for
 from ...engine.row_runs import Answered, Ask, Failed, RowRuns
-from ...engine.selection import backend_for
 from ...lang import program
 from ...recursion import in_one_piece
 from ...rows.blocks import BadPart, Block, Range

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ...diagnostics import Diagnostic, GradcliError
-from ...engine.backends import Backend, dtype_name, shape_of
-from ...engine.lanes import Group, Lanes, spread
-from ...engine.values import show_shape
+from ...engine.backends.backend import Backend, dtype_name, shape_of
+from ...engine.values.kinds import show_shape
+from ...engine.values.lanes import Group, Lanes, spread
 from .answers import Named
 from .layout import divided, laid_out, names_of, parts_of
 from .plan import TEXT, Field

@@ -15,7 +15,7 @@ from typing import Any
 
 from ... import __version__
 from ...diagnostics import Diagnostic, GradcliError, did_you_mean
-from ...engine.devices import is_gpu, sizes_for
+from ...engine.backends.devices import is_gpu, sizes_for
 from ...lang import program
 from ...lang.imports import imported_texts
 from ...rows.blocks import BadPart, Range

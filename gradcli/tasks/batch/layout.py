@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.backends import shape_of
-from ...engine.lanes import Lanes
+from ...engine.backends.backend import shape_of
+from ...engine.values.lanes import Lanes
 from ...rows.writing import Column
 from .plan import Field
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...engine.selection import several
+from ...engine.backends.selection import several
 from ..programs import parse_program
 from .block import Computer
 from .plan import Plan

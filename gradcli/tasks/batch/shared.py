@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ...diagnostics import Diagnostic, GradcliError, Span
-from ...engine.declarations import declarations
-from ...engine.instances import named_variables
+from ...engine.compilation.declarations import declarations
+from ...engine.operations.instances import named_variables
 from ...engine.row_runs import Answered, Failed
-from ...engine.run import Run
+from ...engine.trace.run import Run
 from ...lang import program
 from ..answer import Answer, verify_used
 from ..evaluation import Options

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ...engine.devices import is_gpu
-from ...engine.selection import several
+from ...engine.backends.devices import is_gpu
+from ...engine.backends.selection import several
 from ..cores import cores
 
 if TYPE_CHECKING:

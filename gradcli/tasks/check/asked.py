@@ -11,16 +11,16 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ...diagnostics import GradcliError
-from ...engine.boxes import primal
-from ...engine.derivatives import seeing_itself
-from ...engine.history import CUTS, History, Step, ValueTrace, needed, rounding
-from ...engine.lanes import Lanes
-from ...engine.own_rules import POS
-from ...engine.reverse import sweep
-from ...engine.run import Run
-from ...engine.tape import Site, Traced
-from ...engine.values import show
-from ...engine.windows import inputs_of
+from ...engine.ad.derivatives import seeing_itself
+from ...engine.ad.history import CUTS, History, Step, ValueTrace, needed, rounding
+from ...engine.ad.own_rules import POS
+from ...engine.ad.reverse import sweep
+from ...engine.trace.run import Run
+from ...engine.trace.tape import Site, Traced
+from ...engine.trace.windows import inputs_of
+from ...engine.values.boxes import primal
+from ...engine.values.kinds import show
+from ...engine.values.lanes import Lanes
 from .blame import WRONG, Call, Doubt, inner_product, like, wrong_steps
 from .differences import Estimate, Samples, extrapolated, one_sided
 from .point import seed_of

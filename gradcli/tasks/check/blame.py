@@ -12,18 +12,18 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ...diagnostics import GradcliError
-from ...engine.apply import apply
-from ...engine.backends import CPU, is_complex, is_inexact, shape_of
-from ...engine.continuation import NotAnalyticError, in_double
+from ...engine.ad.continuation import NotAnalyticError, in_double
+from ...engine.ad.history import History, Step, compute, rounding
+from ...engine.ad.own_rules import Held
+from ...engine.ad.reverse import sweep
+from ...engine.backends.backend import CPU, is_complex, is_inexact, shape_of
 from ...engine.evaluator import new_run
-from ...engine.history import History, Step, compute, rounding
-from ...engine.lanes import Lanes
-from ...engine.own_rules import Held
-from ...engine.reverse import sweep
-from ...engine.run import Run
-from ...engine.tape import STRIDE, Blank, Traced
-from ...engine.values import List, show
-from ...engine.windows import Window, inputs_of
+from ...engine.operations.apply import apply
+from ...engine.trace.run import Run
+from ...engine.trace.tape import STRIDE, Blank, Traced
+from ...engine.trace.windows import Window, inputs_of
+from ...engine.values.kinds import List, show
+from ...engine.values.lanes import Lanes
 from .differences import Samples, extrapolated, one_sided
 from .mean_value import CONTRADICTED, finest_level, held_against
 from .results import Blame

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 
-from ...engine.history import ValueTrace
-from ...engine.values import Variable
+from ...engine.ad.history import ValueTrace
+from ...engine.values.kinds import Variable
 from . import second
 from .blame import blame
 from .elements import small_elements

@@ -10,11 +10,11 @@ from typing import Any
 
 from ...collector import collect_rarely, collect_young, collector_paused, keep_for_good
 from ...diagnostics import Diagnostic, GradcliError
-from ...engine.discarded import discarded
+from ...engine.ad.history import History
+from ...engine.analysis.discarded import discarded
 from ...engine.evaluator import execute, new_run, release
-from ...engine.history import History
-from ...engine.run import Expectation
-from ...engine.values import show
+from ...engine.trace.run import Expectation
+from ...engine.values.kinds import show
 from ...lang import program
 from ...recursion import in_one_piece
 from ..answer import verify_inputs

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...diagnostics import Diagnostic, GradcliError
-from ...engine.backends import CPU, shape_of
-from ...engine.boxes import primal
-from ...engine.derivatives import gradients
-from ...engine.requests import is_request
-from ...engine.run import Expectation, Run
-from ...engine.values import leaves, read, show
+from ...engine.ad.derivatives import gradients
+from ...engine.analysis.requests import is_request
+from ...engine.backends.backend import CPU, shape_of
+from ...engine.trace.run import Expectation, Run
+from ...engine.values.boxes import primal
+from ...engine.values.kinds import leaves, read, show
 from ...lang import program
 from .point import Point, seed_of
 from .program import quiet

@@ -7,11 +7,11 @@ from importlib.util import find_spec
 from typing import Any
 
 from ...diagnostics import Diagnostic, GradcliError
-from ...engine.backends import is_complex, is_inexact, shape_of
-from ...engine.boxes import primal
+from ...engine.ad.history import ValueTrace
+from ...engine.backends.backend import is_complex, is_inexact, shape_of
 from ...engine.evaluator import execute
-from ...engine.history import ValueTrace
-from ...engine.values import leaves, read
+from ...engine.values.boxes import primal
+from ...engine.values.kinds import leaves, read
 from .point import Case, Point
 from .program import Direction
 

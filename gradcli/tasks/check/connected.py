@@ -4,9 +4,9 @@ output moves with them."""
 from __future__ import annotations
 
 from ...diagnostics import Diagnostic, GradcliError
-from ...engine.backends import CPU, is_inexact
-from ...engine.boxes import primal
-from ...engine.values import Variable, describe, read
+from ...engine.backends.backend import CPU, is_inexact
+from ...engine.values.boxes import primal
+from ...engine.values.kinds import Variable, describe, read
 from ..omissions import without_gradients
 from ..second_runs import explain
 from .point import Case, Point

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...diagnostics import Diagnostic, GradcliError
-from ...engine.backends import CPU, is_inexact, shape_of
+from ...engine.backends.backend import CPU, is_inexact, shape_of
 from ...engine.evaluator import execute, new_run, release
-from ...engine.values import show
+from ...engine.values.kinds import show
 from .point import Point
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...engine.backends import CPU, is_complex, shape_of
+from ...engine.backends.backend import CPU, is_complex, shape_of
 from .point import FEW, Case
 from .program import Direction
 from .results import AGREE, DISAGREE, CheckOptions, Finding

@@ -7,10 +7,10 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from ...engine.backends import CPU, is_inexact, shape_of
-from ...engine.boxes import primal
-from ...engine.requests import named_outputs
-from ...engine.values import leaves, read, show
+from ...engine.analysis.requests import named_outputs
+from ...engine.backends.backend import CPU, is_inexact, shape_of
+from ...engine.values.boxes import primal
+from ...engine.values.kinds import leaves, read, show
 from ...lang import program
 from ...lang.program.walks import own_nodes
 from .point import Case, Point

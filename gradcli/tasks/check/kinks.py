@@ -12,10 +12,10 @@ from contextlib import suppress
 from typing import Any
 
 from ...diagnostics import GradcliError
-from ...engine.backends import CPU, is_inexact, shape_of
-from ...engine.history import Step, compute
-from ...engine.lanes import Lanes, deepest, with_rows
-from ...engine.values import show
+from ...engine.ad.history import Step, compute
+from ...engine.backends.backend import CPU, is_inexact, shape_of
+from ...engine.values.kinds import show
+from ...engine.values.lanes import Lanes, deepest, with_rows
 from ...ops.op import Op
 from .differences import Estimate, one_sided
 from .path import Conditions

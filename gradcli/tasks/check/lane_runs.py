@@ -12,16 +12,16 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple, Protocol
 
 from ...diagnostics import GradcliError
-from ...engine.backends import CPU, shape_of
-from ...engine.boxes import level_of, lowered, primal
-from ...engine.by_rows import ApartError
-from ...engine.derivatives import number_of
+from ...engine.ad.derivatives import number_of
+from ...engine.ad.history import History, ValueTrace
+from ...engine.backends.backend import CPU, shape_of
 from ...engine.evaluator import execute, new_run, release
-from ...engine.history import History, ValueTrace
-from ...engine.lanes import Group, Lanes, UnrelatedError
-from ...engine.levels import perturb
-from ...engine.run import Run
-from ...engine.values import Variable, leaves, read
+from ...engine.operations.by_rows import ApartError
+from ...engine.trace.run import Run
+from ...engine.transforms.levels import perturb
+from ...engine.values.boxes import level_of, lowered, primal
+from ...engine.values.kinds import Variable, leaves, read
+from ...engine.values.lanes import Group, Lanes, UnrelatedError
 from ..answer import Answer
 from .differences import LEVELS, SHRINK, Beside
 from .program import Direction, Program

@@ -11,14 +11,14 @@ from functools import partial
 from typing import Any
 
 from ...diagnostics import GradcliError
-from ...engine.backends import CPU
-from ...engine.history import History, Step
-from ...engine.lanes import Lanes
-from ...engine.own_rules import Held
-from ...engine.reverse import sweep
-from ...engine.tape import STRIDE
-from ...engine.values import show
-from ...engine.windows import inputs_of
+from ...engine.ad.history import History, Step
+from ...engine.ad.own_rules import Held
+from ...engine.ad.reverse import sweep
+from ...engine.backends.backend import CPU
+from ...engine.trace.tape import STRIDE
+from ...engine.trace.windows import inputs_of
+from ...engine.values.kinds import show
+from ...engine.values.lanes import Lanes
 from .blame import like
 from .point import Case
 from .program import quiet

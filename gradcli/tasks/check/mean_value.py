@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
-from ...engine.backends import CPU
+from ...engine.backends.backend import CPU
 from .differences import LEVELS, Samples
 
 NODES, DEGREE = 16, 7  # of the polynomial that stands for the derivative beside the point; no node is the point itself

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...diagnostics import GradcliError
-from ...engine.backends import CPU, is_inexact, shape_of
-from ...engine.values import Variable, show
+from ...engine.backends.backend import CPU, is_inexact, shape_of
+from ...engine.values.kinds import Variable, show
 from .point import Case, Point
 from .results import ALLOWED, KINK, UNDECIDED, Blame, Check, CheckOptions
 from .scatter import Scatter

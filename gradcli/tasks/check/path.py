@@ -8,15 +8,15 @@ from functools import cached_property
 from typing import Any
 
 from ...diagnostics import GradcliError, Span
-from ...engine.backends import CPU, count, is_complex, is_inexact, shape_of
-from ...engine.boxes import primal
-from ...engine.continuation import NotAnalyticError
-from ...engine.derivatives import number_of
-from ...engine.history import COMPARISONS, Exactly, History, Step, ValueTrace, compute
-from ...engine.lanes import Lanes
-from ...engine.tape import STRIDE, Traced
-from ...engine.values import read
-from ...engine.windows import inputs_of
+from ...engine.ad.continuation import NotAnalyticError
+from ...engine.ad.derivatives import number_of
+from ...engine.ad.history import COMPARISONS, Exactly, History, Step, ValueTrace, compute
+from ...engine.backends.backend import CPU, count, is_complex, is_inexact, shape_of
+from ...engine.trace.tape import STRIDE, Traced
+from ...engine.trace.windows import inputs_of
+from ...engine.values.boxes import primal
+from ...engine.values.kinds import read
+from ...engine.values.lanes import Lanes
 from .point import Point
 from .program import Direction
 from .results import Branch, Path

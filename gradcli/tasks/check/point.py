@@ -9,15 +9,15 @@ from functools import cached_property
 from typing import Any
 
 from ...diagnostics import GradcliError
-from ...engine.backends import CPU, is_complex, is_inexact, shape_of
-from ...engine.boxes import primal
-from ...engine.derivatives import gradients, number_of
+from ...engine.ad.derivatives import gradients, number_of
+from ...engine.ad.history import FEW_ROWS, PATIENCE, EnoughError, History, ValueTrace
+from ...engine.backends.backend import CPU, is_complex, is_inexact, shape_of
 from ...engine.evaluator import compile_program, execute, new_run, release
-from ...engine.history import FEW_ROWS, PATIENCE, EnoughError, History, ValueTrace
-from ...engine.levels import perturb
-from ...engine.run import Run
-from ...engine.tape import Traced
-from ...engine.values import leaves, read
+from ...engine.trace.run import Run
+from ...engine.trace.tape import Traced
+from ...engine.transforms.levels import perturb
+from ...engine.values.boxes import primal
+from ...engine.values.kinds import leaves, read
 from ...lang import program
 from ..answer import Answer
 from ..evaluation import Options

@@ -13,12 +13,12 @@ from copy import copy
 from functools import cached_property, partial
 from typing import Any, NoReturn
 
-from ...engine.backends import CPU, shape_of
-from ...engine.continuation import NotAnalyticError
-from ...engine.derivatives import gradients, number_of
-from ...engine.history import Exactly
-from ...engine.lanes import Lanes
-from ...engine.values import Variable, leaves, read
+from ...engine.ad.continuation import NotAnalyticError
+from ...engine.ad.derivatives import gradients, number_of
+from ...engine.ad.history import Exactly
+from ...engine.backends.backend import CPU, shape_of
+from ...engine.values.kinds import Variable, leaves, read
+from ...engine.values.lanes import Lanes
 from .closed_form import forms_of
 from .differences import Beside
 from .lane_runs import (

@@ -8,12 +8,12 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from ...collector import collector_paused
-from ...engine.backends import ieee
-from ...engine.compiled import Compiled, deep_stack
-from ...engine.derived import asks_for_nothing
+from ...engine.analysis.derived import asks_for_nothing
+from ...engine.backends.backend import ieee
+from ...engine.compilation.compiled import Compiled, deep_stack
 from ...engine.evaluator import compile_program
-from ...engine.instances import named_variables
-from ...engine.run import Run
+from ...engine.operations.instances import named_variables
+from ...engine.trace.run import Run
 from ...lang import program
 from ..answer import Answer, prepare
 from ..evaluation import Options

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...diagnostics import Diagnostic, GradcliError, Span, did_you_mean
-from ...engine.run import Expectation
+from ...engine.trace.run import Expectation
 from ..evaluation import Options
 
 AGREE, DISAGREE, INCONCLUSIVE, SKIPPED = "agree", "disagree", "inconclusive", "skipped"  # what one method says

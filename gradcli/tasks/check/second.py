@@ -8,12 +8,12 @@ from contextlib import suppress
 from typing import Any
 
 from ...diagnostics import GradcliError
-from ...engine.backends import CPU, is_complex
-from ...engine.boxes import primal
-from ...engine.continuation import NotAnalyticError
-from ...engine.derivatives import gradients, seeing_itself
-from ...engine.history import History, rounding
-from ...engine.values import leaves, read
+from ...engine.ad.continuation import NotAnalyticError
+from ...engine.ad.derivatives import gradients, seeing_itself
+from ...engine.ad.history import History, rounding
+from ...engine.backends.backend import CPU, is_complex
+from ...engine.values.boxes import primal
+from ...engine.values.kinds import leaves, read
 from . import closed_form
 from .blame import Doubt, wrong_steps
 from .closed_form import SkippedError

@@ -12,11 +12,11 @@ from contextlib import suppress
 from typing import Any
 
 from ...diagnostics import GradcliError
-from ...engine.backends import CPU, is_complex, is_inexact
-from ...engine.continuation import NotAnalyticError
-from ...engine.history import Step, rounding
-from ...engine.lanes import Lanes
-from ...engine.values import Variable
+from ...engine.ad.continuation import NotAnalyticError
+from ...engine.ad.history import Step, rounding
+from ...engine.backends.backend import CPU, is_complex, is_inexact
+from ...engine.values.kinds import Variable
+from ...engine.values.lanes import Lanes
 from . import closed_form
 from .closed_form import SkippedError
 from .differences import RELIABLE, SHRINK, Estimate, Samples, extrapolated, remainder

@@ -7,9 +7,9 @@ from __future__ import annotations
 import math
 
 from ...diagnostics import GradcliError
-from ...engine.boxes import primal
-from ...engine.history import rounding
-from ...engine.values import Variable, leaves, read
+from ...engine.ad.history import rounding
+from ...engine.values.boxes import primal
+from ...engine.values.kinds import Variable, leaves, read
 from .differences import RELIABLE, Estimate, Samples, ridders
 from .point import Case
 from .program import Direction, quiet

@@ -9,7 +9,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from gradcli.diagnostics import GradcliError
-from gradcli.engine.tiers import AT_ONCE, INTERPRETED, NATIVE, WRITTEN, only
+from gradcli.engine.backends.tiers import AT_ONCE, INTERPRETED, NATIVE, WRITTEN, only
 
 from .comparing import difference
 from .programs import Written, program

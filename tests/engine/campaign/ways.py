@@ -10,10 +10,10 @@ import numpy as np
 
 from gradcli.api import Program
 from gradcli.diagnostics import GradcliError, Source
-from gradcli.engine.compiled import Compiled
+from gradcli.engine.compilation.compiled import Compiled
 from gradcli.engine.evaluator import execute, new_run
-from gradcli.engine.lanes import Lanes
 from gradcli.engine.row_runs import Answered, Failed, RowRuns
+from gradcli.engine.values.lanes import Lanes
 from gradcli.lang import program
 from gradcli.tasks.answer import prepare
 from gradcli.tasks.batch.answers import ask

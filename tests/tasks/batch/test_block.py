@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from gradcli.diagnostics import GradcliError
-from gradcli.engine import native
-from gradcli.engine.row_functions import value_function
-from gradcli.engine.sum_functions import sum_function
-from gradcli.engine.tiers import Heat, only
+from gradcli.engine.backends.tiers import Heat, only
+from gradcli.engine.kernels import native
+from gradcli.engine.kernels.row_functions import value_function
+from gradcli.engine.kernels.sum_functions import sum_function
 from gradcli.rows.blocks import BadPart, Block
 from gradcli.tasks.batch.block import Computer, Outcome, read_range
 from gradcli.tasks.batch.job import Job

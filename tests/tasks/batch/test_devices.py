@@ -17,8 +17,8 @@ import pytest
 
 from gradcli.cli import run
 from gradcli.diagnostics import GradcliError
-from gradcli.engine.devices import CPU, GPU
-from gradcli.engine.selection import backend_for, several
+from gradcli.engine.backends.devices import CPU, GPU
+from gradcli.engine.backends.selection import backend_for, several
 from gradcli.tasks.batch import cluster
 from gradcli.tasks.batch.remote import own_device
 from gradcli.tasks.batch.workers import dealt

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 
 from gradcli.diagnostics import GradcliError, Source
-from gradcli.engine.declarations import declarations
+from gradcli.engine.compilation.declarations import declarations
 from gradcli.tasks.constants import constant
 from gradcli.tasks.programs import parse_program, read_source
 from tests.engine.divergent_programs import programs

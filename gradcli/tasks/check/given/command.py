@@ -18,8 +18,8 @@ from contextlib import suppress
 from typing import Any, NoReturn
 
 from ....diagnostics import Diagnostic, GradcliError, printable
-from ....engine.backends import shape_of
-from ....engine.values import FRAME_HEAD, Variable, plain, read
+from ....engine.backends.backend import shape_of
+from ....engine.values.kinds import FRAME_HEAD, Variable, plain, read
 from ....lang import program
 from ....safe_path import users_environment
 from ..point import Point

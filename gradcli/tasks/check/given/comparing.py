@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ....diagnostics import did_you_mean
-from ....engine.backends import CPU, is_inexact
-from ....engine.boxes import primal
-from ....engine.derivatives import gradients, ones_like, verify_target
-from ....engine.values import plain, read, show
+from ....engine.ad.derivatives import gradients, ones_like, verify_target
+from ....engine.backends.backend import CPU, is_inexact
+from ....engine.values.boxes import primal
+from ....engine.values.kinds import plain, read, show
 from ...inputs import fail
 from ..point import Point
 from ..program import quiet

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ....engine.backends import CPU
+from ....engine.backends.backend import CPU
 
 NOTABLE = (2.0, 0.5)  # factors that are named even where there is but one element
 WHOLE = 1e-6  # how far a quotient may be from a whole number that it is taken for

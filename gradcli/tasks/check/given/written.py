@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from ....engine.backends import CPU
+from ....engine.backends.backend import CPU
 
 EXACT_DIGITS = 15  # of a number that is as good as a float64
 FEW_DIGITS = 7  # with no more, a number says nothing about the precision that it was computed in

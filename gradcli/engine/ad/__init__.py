@@ -1,0 +1,1 @@
+"""How do derivatives cross records, backwards and forwards?"""

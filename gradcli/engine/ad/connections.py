@@ -1,0 +1,104 @@
+"""For which rows there is a way from a source to a target, where rows took different paths: for the others the gradient is
+none, and no zero.
+
+Rows are the bits of an int, so that a walk back over the records costs little, however many rows there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from operator import or_
+from typing import Any
+
+from ...ops import OPS
+from ..operations.by_rows import ApartError
+from ..trace.records import Record, path
+from ..trace.run import Run
+from ..trace.tape import Segment, Traced, reachable
+from ..values.lanes import Group, Lanes, common
+
+MERGE, PLACE = OPS["merge_rows"], OPS["place_rows"]
+
+
+def verify_connected(
+    run: Run, targets: Sequence[Traced], wanted: set[int], segments: list[Segment], marked: set[int] | None
+) -> None:
+    """Parts the rows that run where a source is connected in some of them only. Nothing is to be told where none ever ran
+    without the others."""
+    if run.group is None or not run.group.outermost().divided:
+        return
+    connections = _Connections(run, run.group)
+    found = connections.found
+    for value, number, _ in targets:
+        found[number] = connections.rows_of(value)
+    for record in reversed(path(segments, marked, set(found))[0]):
+        connections.pass_back(record)
+    sources = wanted & found.keys()
+    made = connections.made(targets, {n for n in sources if n >= 0})
+    for number in sources:
+        rows = found[number] & made.get(number, connections.all)
+        if rows != connections.all:
+            raise ApartError(run.group, run.backend.xp.asarray(connections.labels(rows)))
+
+
+class _Connections:
+    """The rows, among those of `group`, in which values by their number are connected to the targets."""
+
+    def __init__(self, run: Run, group: Group) -> None:
+        self.run, self.group = run, group
+        self.all = (1 << group.size) - 1
+        self.found: dict[int, int] = {}
+        self._bits: dict[int, tuple[Group, int]] = {}
+
+    def pass_back(self, record: Record) -> None:
+        """Takes what is known of a record's result to its inputs."""
+        rows, found = self.found.get(record.number, 0) & self.rows_of(record.y), self.found
+        for number, read in self.reads(record):
+            found[number] = found.get(number, 0) | (rows & read)
+
+    def reads(self, record: Record) -> Iterator[tuple[int, int]]:
+        """The inputs of a record, by number, and in which rows its result is made of each."""
+        for k, number in enumerate(record.inputs):
+            if record.site.op is MERGE:
+                yield number, self.bits(record.options["groups"][record.site.operands[k]])
+            else:
+                yield number, self.bits(record.options["of"]) if record.site.op is PLACE else self.all
+
+    def made(self, targets: Sequence[Traced], sources: set[int]) -> dict[int, int]:
+        """The rows in which each of these sources, of which the targets are made, is itself made of something that is recorded:
+        in the others it may be a literal."""
+        if not sources:
+            return {}
+        made: dict[int, int] = {}
+        for record in path(reachable([segment for _, _, segment in targets], 0), None, sources)[0]:
+            made[record.number] = reduce(or_, [made.get(number, self.all) & rows for number, rows in self.reads(record)])
+        return made
+
+    def rows_of(self, value: Any) -> int:
+        """The rows that have a value."""
+        for part in value if type(value) is list else (value,):
+            if type(part) is Lanes:
+                return self.bits(part.group)
+        return self.all
+
+    def bits(self, group: Group) -> int:
+        whole = common(self.group, group)
+        if whole is None or whole is group:
+            return self.all
+        known = self._bits.get(id(group))
+        if known is None:
+            backend = self.run.backend
+            rows = backend.xp.zeros(whole.size, bool)
+            rows[group.way_to(whole)] = True
+            rows = rows if whole is self.group else rows[self.group.way_to(whole)]
+            packed = backend.to_host(backend.xp.packbits(rows, bitorder="little")).tobytes()
+            known = self._bits[id(group)] = group, int.from_bytes(packed, "little")
+        return known[1]
+
+    def labels(self, rows: int) -> Any:
+        """1 for each of the rows, 0 for the others."""
+        import numpy as np  # which a formula of numbers must not pay for
+
+        packed = np.frombuffer(rows.to_bytes((self.group.size + 7) // 8, "little"), np.uint8)
+        return np.unpackbits(packed, bitorder="little")[: self.group.size].astype(np.int64)

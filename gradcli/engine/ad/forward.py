@@ -1,0 +1,151 @@
+"""Forward mode: the tangent of an operation's result, from the tangents of its operands.
+
+It is carried along while the program runs, so nothing is kept: memory is that of the values alone. The rules are the
+op table's, the same partials that reverse mode reads; each product with a tangent is strict, as on the way back: what a
+tangent or a partial of exactly 0 multiplies contributes nothing, be it inf or nan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...ops import OPS
+from ...ops.op import OpError
+from ...ops.tangent import push as push_structural
+from ..backends.backend import dtype_name, is_complex, is_inexact, shape_of
+from ..formulas.compound import tangent_op
+from ..formulas.functions import array_push, partial_formula, scalar_push
+from ..operations.apply import apply, refuse
+from ..operations.rules import Language, Value, array_language, replay
+from ..operations.scalar_calls import call_on_scalars
+from ..trace.run import Run
+from ..trace.tape import Site
+from ..values.boxes import UNBOXED, Dual, level_of, primal
+from ..values.kinds import List
+from ..values.lanes import Lanes
+
+ADD, NEG, REAL, STRICT_MUL, BROADCAST = (OPS[name] for name in ("add", "neg", "real", "strict_mul", "broadcast_to"))
+CASTS = {name: OPS[name] for name in ("float32", "float64", "complex128")}
+
+
+def push(run: Run, site: Site, values: list[Any], options: Mapping[str, Any], level: int) -> Any:
+    """The op of `site` on values of which some are duals of `level`, the highest: a dual, or a list of them.
+
+    What an op gives that isn't differentiable, or whose result is of ints or bools, has no tangent.
+    """
+    tangents = [tangent_of(v, level) for v in values]
+    active = tuple([k for k, t in enumerate(tangents) if t is not None])
+    primals = [v if t is None else v.primal for v, t in zip(values, tangents, strict=True)]
+    y = apply(run, site, tuple(primals), options)
+    if not site.op.differentiable or level <= run.paused:
+        return y
+    parts = y.items if type(y) is List else [y]
+    if not any(is_inexact(primal(part)) for part in parts):
+        return y
+    rule = _elementwise if site.op.elementwise else _structural
+    t = rule(run, site, active, primals, tangents, y, options)
+    if type(y) is not List:
+        return Dual(y, t, level)
+    return List([Dual(a, b, level) if is_inexact(primal(a)) else a for a, b in zip(y, t, strict=True)])
+
+
+def _elementwise(
+    run: Run, site: Site, active: tuple[int, ...], primals: list[Any], tangents: list[Any], y: Any, options: Any
+) -> Any:
+    given = [tangents[k] for k in active]
+    if type(y) is float and all(type(v) is float or type(v) is int for v in primals) and all(type(t) is float for t in given):
+        return scalar_push(site.op, active)(y, *primals, *given)
+    if _is_plain((y, *primals, *given)):
+        total = None
+        for k in active:
+            share = array_push(run.backend, site.op, k)(tangents[k], y, *primals)
+            total = share if total is None else total + share
+        return fitted(run, total, y)
+    if any([is_complex(primal(v)) for v in (y, *primals, *given)]):  # noqa: C419
+        terms = [_product(run, site, k, tangents[k], primals, y) for k in active]
+        total = terms[0]
+        for term in terms[1:]:
+            total = apply(run, site.derived(ADD), (total, term))
+    else:
+        op, reads = tangent_op(site.op, active)
+        operands = [y if read == "result" else primals[int(read)] for read in reads]
+        total = call_on_scalars(run, site.derived(op), *given, *operands)
+    return matched(run, site, total, y)
+
+
+def _is_plain(values: tuple[Any, ...]) -> bool:
+    return all(level_of(v) == UNBOXED and type(v) is not Lanes for v in values)
+
+
+def _product(run: Run, site: Site, k: int, t: Any, primals: list[Any], y: Any) -> Any:
+    """A tangent times the partial by its operand, as operations of the language."""
+    partial = partial_formula(site.op, k)
+    if partial.kind == "number" and partial.value == 1:
+        return t
+    if partial.kind == "number" and partial.value == -1:
+        return apply(run, site.derived(NEG), (t,))
+    return apply(run, site.derived(STRICT_MUL), (t, replay(run, site, partial, y, primals)))
+
+
+def fitted(run: Run, t: Any, y: Any) -> Any:
+    """A plain tangent of the shape, dtype and kind of its primal."""
+    if is_complex(t) and not is_complex(y):
+        t = t.real
+    if shape_of(t) != shape_of(y):
+        t = run.backend.xp.broadcast_to(t, shape_of(y)).copy()
+    if dtype_name(t) != dtype_name(y):
+        t = t.astype(y.dtype) if shape_of(y) else t
+    return run.backend.settle(t) if shape_of(t) or hasattr(t, "dtype") else t
+
+
+def matched(run: Run, site: Site, t: Any, y: Any) -> Any:
+    """The same as operations of the language."""
+    inner, like = primal(t), primal(y)
+    if type(inner) is type(like) is float:
+        return t
+    if is_complex(inner) and not is_complex(like):
+        t = apply(run, site.derived(REAL), (t,))
+    if shape_of(inner) != shape_of(like):
+        t = apply(run, site.derived(BROADCAST), (t,), {"shape": shape_of(like)})
+    if (dtype := dtype_name(like)) in CASTS and dtype_name(primal(t)) != dtype:
+        t = apply(run, site.derived(CASTS[dtype]), (t,))
+    return t
+
+
+def _structural(
+    run: Run, site: Site, active: tuple[int, ...], primals: list[Any], tangents: list[Any], y: Any, options: Any
+) -> Any:
+    op = site.op
+    if not all(op.moves_with(k) for k in active):
+        run.fail("E317", f"`{op.name}` has no gradient registered", site.span, help="use it on a detached value")
+    if op.jvp is None and not (op.linear or op.multilinear):
+        help = 'it was registered without `jvp`; reverse mode has a rule (`mode = "reverse"`)'
+        run.fail("E317", f"forward mode can't differentiate `{op.name}`", site.span, help=help)
+    options = {"index": options} if type(options) is tuple else options
+    parts = y.items if type(y) is List else [y]
+    given = [tangents[k] for k in active]
+    if _is_plain((*parts, *primals, *given)):
+        backend = run.backend
+        m: Any = array_language(backend, run.settings.dtype)
+        operands = [backend.operand(v) for v in primals]
+        along = [None if t is None else backend.operand(t) for t in tangents]
+        try:
+            t = push_structural(m, op, along, parts if type(y) is List else backend.operand(y), operands, options)
+        except OpError as error:
+            refuse(run, site.derived(op), error)
+        if type(y) is List:
+            return [fitted(run, backend.settle(a), b) for a, b in zip(t, parts, strict=True)]
+        return fitted(run, backend.settle(t), y)
+    language = Language(run, site)
+    operands = [Value(v, language) for v in primals]
+    along = [None if t is None else Value(t, language) for t in tangents]
+    if type(y) is List:
+        t = push_structural(language, op, along, [Value(part, language) for part in parts], operands, options)
+        return [matched(run, site, a.v, b) for a, b in zip(t, parts, strict=True)]
+    return matched(run, site, push_structural(language, op, along, Value(y, language), operands, options).v, y)
+
+
+def tangent_of(value: Any, level: int) -> Any:
+    """The tangent of a value at a level; None where it has none, because it doesn't depend on what was perturbed."""
+    return value.tangent if type(value) is Dual and value.level == level else None

@@ -1,0 +1,259 @@
+"""A sweep over lanes: cotangents with rows, how they add up where rows divide and join, and what rows share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...ops import OPS
+from ...ops.scatter import add_at
+from ..backends.backend import is_complex, shape_of, sum_to
+from ..formulas.compound import EXPRESSION
+from ..formulas.functions import array_pull, is_bounded
+from ..kernels.row_functions import pulled
+from ..operations.apply import apply
+from ..operations.at_once import is_plain
+from ..operations.narrowing import narrowed
+from ..operations.rules import Value
+from ..operations.slices import add_part
+from ..trace.tape import Site, WithPartials
+from ..values.boxes import primal
+from ..values.lanes import Group, Lanes, at, common, deepest, lifted, spread, with_rows, zeros
+from .kept_partials import is_one, once, read_by
+from .seeded_sweep import SeededSweep
+
+ADD, SPREAD_ROWS = OPS["add"], OPS["spread_rows"]
+
+
+def _alike(total: Lanes, operand: Lanes, cotangent: Any) -> bool:
+    return bool(total.array.dtype == operand.array.dtype == cotangent.dtype and total.array.shape == cotangent.shape)
+
+
+def apart_from(c: Any) -> Any:
+    """A share of a cotangent that isn't a view of it, as that may be written to in place."""
+    return Lanes(c.array.copy(), c.group) if type(c) is Lanes and c.array.base is not None else c
+
+
+def _is_plain(value: Any) -> bool:
+    return type(value) is float or (hasattr(value, "strides") and value.dtype.char == "d")
+
+
+class LaneSweep(SeededSweep):
+    """The part of a sweep that knows of rows: see `Sweep`."""
+
+    site: Site
+    add: Callable[..., None]
+    _fit: Callable[[Any, Any], Any]
+
+    def on_lanes(self, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, y: Any, number: int) -> None:
+        """The same a row at a time."""
+        self.laned = True
+        self.site = site
+        backend, marked = self.run.backend, self.marked
+        if type(g) is Lanes and self.shares(operands, g, y):
+            return self.seeded(site, operands, numbers, g, y, number)
+        group = deepest((g, y, *operands))
+        assert group is not None
+        free = number in self.owned and g.group is group  # whether nobody needs `g` any more after the last operand
+        cotangent = g.array if type(g) is Lanes and g.group is group else spread(backend.xp, g, group).array
+        if self.by_partials(site, operands, numbers, g, y):
+            return None
+        result, *arrays = [with_rows(v, group) for v in (y, *operands)]
+        together = site.op.name == EXPRESSION and not self.repairs and (marked is None or marked.issuperset(numbers))
+        if together and all(map(_is_plain, (cotangent, *(read := read_by(site.op, arrays, result))))):
+            self.risks = True
+            shares = pulled(backend, site.op, site.operands, cotangent.shape, once(cotangent), read)
+            for k, n, share in zip(site.operands, numbers, shares, strict=True):
+                c = sum_to(share, (*shape_of(operands[k]), group.size))
+                alone = c is not share or sum(other is share for other in shares) == 1
+                self.add(n, self.settled(Lanes(c, group), operands[k]), fresh=alone)
+            return
+        for k, n in zip(site.operands, numbers, strict=True):
+            if marked is not None and n not in marked:
+                continue
+            operand = operands[k]
+            self.risks = self.risks or not is_bounded(site.op, k)
+            if site.op.real_only:
+                self.verify_rule(site, operand, number)
+            pull = array_pull(backend, site.op, k, self.repairs, False)
+            if type(operand) is Lanes and operand.group is group and operand.array.shape == cotangent.shape:
+                total = self.cotangents.get(n)
+                if n in self.owned and type(total) is Lanes and total.group is group and _alike(total, operand, cotangent):
+                    total.array = pull(cotangent, result, *arrays, onto=total.array)
+                    continue
+                into = cotangent if free and k == site.operands[-1] else None
+                c = pull(cotangent, result, *arrays, into=into)
+                free = free and c is not cotangent
+                self.add(n, Lanes(self._typed(c, operand), group), fresh=c is not cotangent or into is not None)
+                continue
+            c = pull(cotangent, result, *arrays)
+            free = free and c is not cotangent
+            c = sum_to(c, (*shape_of(operand), group.size))
+            self.add(n, self.settled(Lanes(self._typed(c, operand), group), operand))
+
+    def by_partials(self, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, y: Any) -> bool:
+        """Takes a cotangent on by the partials that came with the value. Returns whether it did."""
+        if type(y) is not Lanes or type(y.array) is not WithPartials or self.repairs or self.recorded:
+            return False
+        group = y.group
+        if deepest((g, y, *operands)) is not group:
+            return False
+        self.laned = self.risks = True
+        self.site = site
+        backend = self.run.backend
+        g = g.array if type(g) is Lanes and g.group is group else spread(backend.xp, g, group).array
+        is_seed = is_one(once(g))
+        for k, n, partial in zip(site.operands, numbers, y.array.partials, strict=True):
+            if self.marked is not None and n not in self.marked:
+                continue
+            shape = shape_of(partial) if len(shape_of(partial)) > g.ndim else g.shape
+            if is_one(partial):
+                c, fresh = g, False
+            elif is_seed and shape_of(partial) == shape:
+                c, fresh = partial, False  # the record may be passed again
+            else:
+                c, fresh = backend.xp.multiply(g, partial, out=backend.empty(shape)), True
+            own = (*shape_of(operands[k]), group.size)
+            fresh, first = fresh or own != c.shape, n not in self.cotangents
+            c = self.settled(Lanes(sum_to(c, own), group), operands[k])
+            self.add(n, c, fresh)
+            if fresh and first and type(c) is Lanes:
+                self.owned.add(n)
+        return True
+
+    def each(self, g: Any, y: Any) -> Any:
+        """The cotangent of a result with rows, where rules gave one for all of them: each row has its own, so that what rows
+        share before it gets them all."""
+        if type(g) is list:
+            return [part if part is None else self.each(part, like) for part, like in zip(g, y, strict=True)]
+        like = primal(y)
+        if type(like) is not Lanes or type(primal(g)) is Lanes:
+            return g
+        return apply(self.run, self.site.derived(SPREAD_ROWS), (g,), {"group": like.group})
+
+    def of_rows(self, c: Any, group: Group | None, operand: Any) -> Any:
+        """A cotangent that rows of a group gave, perhaps one for all of them, as its operand takes it."""
+        if group is None:
+            return c
+        self.laned = True
+        if type(primal(c)) is not Lanes:
+            c = apply(self.run, self.site.derived(SPREAD_ROWS), (c,), {"group": group})
+        return self.settled(narrowed(self.run, self.site, c, group), primal(operand))
+
+    def part(self, x: Any, options: Any, n: int, g: Lanes) -> bool:
+        """What the rule of `getitem` does, for a part of each row's value. Returns whether it was one."""
+        index = options["index"] if type(options) is dict else options
+        if type(x) is not Lanes or x.group is not g.group or x.dtype != g.dtype or not is_plain(index) or self.recorded:
+            return False
+        if self.marked is not None and n not in self.marked:
+            return True
+        total = self.cotangents.get(n)
+        if total is not None and not (n in self.owned and type(total) is Lanes and total.group is g.group):
+            return False
+        self.laned = True
+        self.cotangents[n] = add_part(self.run.backend, total, g, x, index)
+        self.owned.add(n)
+        return True
+
+    def settled(self, c: Any, operand: Any) -> Any:
+        """A cotangent with rows as its operand takes it: what rows share gets the sum over those that don't ask. Some rows
+        of those that do, or of the operand's, are left as they are, until they meet others."""
+        inner = primal(c)
+        if type(inner) is not Lanes:
+            return c
+        within = self.within
+        if type(operand) is not Lanes or (within is not None and within is not operand.group and within.opened_in(operand.group)):
+            return c if within is not None and inner.group.are_some(within) else self._summed(c, operand)
+        own = operand.group
+        return c if inner.group is own or inner.group.size <= own.size else self.close(c, own)
+
+    def _summed(self, c: Any, operand: Any) -> Any:
+        c = self.close(c, self.within)
+        return c if self.recorded or type(c) is Lanes else self._fit(c, operand)
+
+    def lift(self, c: Any, outer: Group | None) -> Any:
+        """A cotangent with the rows of an outer group: see `lifted` in lanes.py."""
+        return lifted(self.run.backend.xp, c, outer)
+
+    def whole(self, c: Any, group: Group) -> Any:
+        """A cotangent of a value with the rows of a group, in all of these."""
+        return self.lift(c, group)
+
+    def close(self, c: Any, outer: Group | None) -> Any:
+        """The same in those of the rows of `outer` that it reaches."""
+        return self.lift(c, outer and primal(c).group.unopened(outer))
+
+    def add_lanes(self, n: int, old: Any, c: Any, fresh: bool = False) -> None:
+        """Adds up cotangents that may be of different rows; `fresh` if nobody else holds `c`."""
+        a, b = primal(old), primal(c)
+        if type(a) is Lanes and type(b) is Lanes:
+            outer = common(a.group, b.group)
+            alike = not self.recorded and a.array.shape[:-1] == b.array.shape[:-1] and a.dtype == b.dtype
+            if a.group is b.group and alike:
+                if n in self.owned:
+                    a.array += b.array
+                    return
+                self.cotangents[n] = Lanes(a.array + b.array, a.group)
+                self.owned.add(n)
+                return
+            if alike and outer is not None and a.group.are_some(outer) and b.group.are_some(outer):
+                self.cotangents[n] = self._joined(outer, (a, n in self.owned), (b, fresh))
+                self.owned.add(n)
+                return
+            if a.group is not b.group:
+                old, c = self.united(old, c, outer)
+        self.cotangents[n] = apply(self.run, self.site.derived(ADD), (old, c))
+        self.owned.discard(n)
+
+    def united(self, a: Any, b: Any, outer: Group | None) -> tuple[Any, Any]:
+        """Two cotangents with the same rows of `outer`, which those of both are made of."""
+        return self.lift(a, outer), self.lift(b, outer)
+
+    def _joined(self, outer: Group, *parts: tuple[Lanes, bool]) -> Lanes:
+        """The sum of cotangents of some rows of a group; each with whether it may be written to."""
+        xp = self.run.backend.xp
+        (whole, owned), *others = sorted(parts, key=lambda part: (part[0].group is not outer, not part[1]))
+        if whole.group is outer:
+            total = whole.array if owned else whole.array.copy()
+        else:
+            total = xp.zeros((*whole.array.shape[:-1], outer.size), whole.dtype)
+            total[at(total, whole.group.way_to(outer))] = whole.array
+        for part, _ in others:
+            if part.group is outer:
+                total += part.array
+                continue
+            way = part.group.way_to(outer)
+            if total.ndim == 1:
+                add_at(xp, total, way, part.array)
+            else:
+                total[..., way] += part.array
+        return Lanes(total, outer)
+
+    def accumulate_lanes(self, rule: Any, m: Any, n: int, g: Any, y: Any, x: Any, options: Any) -> None:
+        """The same for rows: in place where what waits is of the same rows."""
+        operand, inner = primal(x.v), primal(g.v)
+        group = deepest((inner, operand))
+        assert group is not None
+        total = self.cotangents.get(n)
+        alone = n in self.owned and type(primal(total)) is Lanes and primal(total).group is group
+        if not alone:
+            dtype = "complex128" if is_complex(inner) else operand.dtype
+            total = zeros(self.run.backend.xp, operand.shape, dtype, group)
+        c = rule(m, Value(total, m), g, y, x, **options).v
+        if alone:
+            self.cotangents[n] = c
+            return
+        mine = n not in self.cotangents
+        c = self.settled(c, operand)
+        self.add(n, c)
+        if mine and type(primal(c)) is Lanes:
+            self.owned.add(n)
+
+    def asked(self, c: Any) -> Any:
+        """A cotangent as who asks takes it: of the rows that run, with the sum over those that were opened inside, and 0 for
+        those that it doesn't reach."""
+        inner, within = primal(c), self.within
+        if type(inner) is not Lanes or within is None or within.within(inner.group):
+            return c
+        whole = common(inner.group, within)
+        return c if whole is None else narrowed(self.run, self.site, self.lift(c, whole), within)

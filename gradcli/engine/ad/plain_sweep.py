@@ -1,0 +1,284 @@
+"""One walk back over the records on plain primals: floats by generated pullbacks, arrays by generated array functions.
+
+`recorded_sweep.py` has the other reading of the same rules, through `apply`; `structural_sweep.py` what both have in common.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ...ops import OPS
+from ..backends.backend import CPU, Backend, is_complex, shape_of, sum_to
+from ..formulas.compound import EXPRESSION
+from ..formulas.functions import array_pull, is_bounded, scalar_pull
+from ..operations.scalar_calls import call_on_scalars
+from ..trace.run import Run
+from ..trace.tape import STRIDE, Blank, Segment, Site, WithPartials, primal
+from ..trace.windows import inputs_of
+from ..values.lanes import Lanes
+from .kept_partials import are_alike, by_formula, by_partials, read_by
+from .structural_sweep import SETITEM, StructuralSweep
+
+ADD = OPS["add"]
+BLOCK = 64  # records; a sweep over a few of them needn't look at the whole segment
+GETITEM = OPS["getitem"]
+
+
+class Sweep(StructuralSweep):
+    """One walk over the trace. `cotangents` wait for their record, by number.
+
+    marked    the records that depend on a source; None for all
+    outside   sources that a window watches but didn't record: the sweep ends at them
+    repairs   whether products are the strict ones, 0 wherever the cotangent or the partial is (see `sweep`)
+    owned     the cotangents that are buffers which nobody else holds
+    risks     whether there was a product that can need a repair: with a partial that can be infinite
+    bodies    whether functions with a rule of their own are passed by their bodies
+    within    the rows that ask, each for itself; what they share sums over rows opened inside (`lanes.py`)
+    laned     whether some cotangent has rows
+    """
+
+    recorded = False
+
+    def __init__(self, run: Run, wanted: set[int], marked: set[int] | None, outside: set[int], repairs: bool = False) -> None:
+        self.run, self.wanted, self.marked = run, wanted, marked
+        self.outside, self.repairs = outside, repairs
+        self.cotangents: dict[int, Any] = {}
+        self.owned: set[int] = set()
+        self.found: dict[int, Any] = {}
+        self.risks = self.bodies = self.laned = False
+        self.within = run.group
+        self.site: Site  # of the record being passed
+        self.segment: Segment  # which holds it
+
+    def blocks(self, segment: Segment) -> Iterable[tuple[int, Iterator[Any]]]:
+        """A segment's records from the last that may matter backwards, in blocks, up to the first block beyond which
+        nothing waits: the number after a block's last record, and its flat entries in reverse."""
+        end = len(segment.records) // STRIDE
+        if end > BLOCK:
+            return self._blocks(segment, end)
+        return ((segment.first + end, reversed(segment.records)),)  # nothing is saved by looking
+
+    def _blocks(self, segment: Segment, end: int) -> Iterator[tuple[int, Iterator[Any]]]:
+        newest = max((n for n in self.cotangents if n >= segment.first), default=-1)
+        end = min(newest - segment.first + 1, end)
+        size = BLOCK // 8
+        while end > 0:
+            start = max(0, end - size)
+            before = self._state()
+            yield segment.first + end, reversed(segment.records[start * STRIDE : end * STRIDE])
+            end = start
+            size = min(2 * size, BLOCK)
+            idle = self._state() == before or len(self.cotangents) < BLOCK // 8  # else it isn't worth looking
+            if idle and not any(n >= segment.first for n in self.cotangents):
+                return
+
+    def _state(self) -> tuple[int, int | None]:
+        """Changes with every record that a cotangent passes: how many wait, and the last that came to wait."""
+        return len(self.cotangents), next(reversed(self.cotangents), None)
+
+    def through(self, segment: Segment) -> None:
+        """Takes the cotangents of a segment's records to their inputs."""
+        cotangents, wanted, owned, marked = self.cotangents, self.wanted, self.owned, self.marked
+        self.segment = segment
+        pop = cotangents.pop
+        inner = bool(wanted) and max(wanted) >= segment.first
+        elements, repairs = self.run.backend is CPU, self.repairs
+        floats = False
+        for number, flat in self.blocks(segment):
+            for y, b, a, in1, in0, site in zip(flat, flat, flat, flat, flat, flat, strict=True):
+                number -= 1
+                g = pop(number, None)
+                if g is None or (marked is not None and number not in marked):
+                    continue
+                if inner and number in wanted:
+                    self.found[number] = g
+                    owned.discard(number)
+                    if number in self.outside:
+                        continue
+                if type(g) is float and type(y) is float and (site.narrow or site.scalar):
+                    floats = True
+                    pull = (None if repairs else site.pull) or _scalar_pull(self.run.backend, site, repairs)
+                    c = pull(g, y, a, b) if site.narrow else pull(g, y, *a)
+                    if in1 is not None:
+                        c, d = c
+                        if in0 in cotangents:
+                            cotangents[in0] += c
+                        else:
+                            cotangents[in0] = c
+                        if in1 in cotangents:
+                            cotangents[in1] += d
+                        else:
+                            cotangents[in1] = d
+                    elif type(in0) is int:
+                        if in0 in cotangents:
+                            cotangents[in0] += c
+                        else:
+                            cotangents[in0] = c
+                    else:
+                        for n, d in zip(in0, c, strict=True):
+                            if n in cotangents:
+                                cotangents[n] += d
+                            else:
+                                cotangents[n] = d
+                elif site.narrow:
+                    self._elementwise(site, (a, b)[: len(site.op.signature.operands)], inputs_of(in0, in1), g, y, number)
+                elif site.op.elementwise:
+                    self._elementwise(site, a, inputs_of(in0, in1), g, y, number)
+                elif not (
+                    self.by_partials(site, a, inputs_of(in0, in1), g, y)
+                    or (elements and type(b) is tuple and self._element(site, a, b, inputs_of(in0, in1), g, number))
+                    or (type(g) is Lanes and not self.recorded and self._moved(site, a, b, in0, in1, g, y))
+                ):
+                    self.structural(site, a, b, inputs_of(in0, in1), g, y, number)
+        self.risks = self.risks or floats
+
+    def _moved(self, site: Site, operands: Any, options: Any, in0: Any, in1: int | None, g: Lanes, y: Any) -> bool:
+        """What the rules of operations that move elements do, for rows. Returns whether it was one of these."""
+        if self.shares(operands, g, y):
+            return self.moved(site, operands, options, inputs_of(in0, in1), g)
+        return site.op is GETITEM and self.part(operands[0], options, in0, g)
+
+    def _element(self, site: Site, operands: Any, index: Any, numbers: tuple[int, ...], g: Any, number: int) -> bool:
+        """What the rules of `getitem` and `setitem` do, for one element of a float64 vector, which loops do by the
+        hundred thousand. Returns whether it was one."""
+        x = operands[0]
+        if len(index) != 1 or type(index[0]) is not int or len(x.shape) != 1 or x.dtype.char != "d" or self.marked is not None:
+            return False
+        k, n = index[0], numbers[0]
+        if site.op is GETITEM and type(g) is float:
+            total = self.cotangents.get(n)
+            if total is None or n not in self.owned:
+                total = CPU.xp.zeros(x.shape) if total is None else total.copy()
+                self.cotangents[n] = total
+                self.owned.add(n)
+            total[k] += g
+            return True
+        if site.op is SETITEM and type(g) is CPU.xp.ndarray and g.dtype.char == "d" and type(operands[1]) is not Blank:
+            if number not in self.owned:
+                g = g.copy()
+            if site.operands[-1] == 1:
+                self.add(numbers[-1], g.item(k))
+            if site.operands[0] == 0:
+                g[k] = 0.0
+                self.add(n, g, fresh=True)
+            return True
+        return False
+
+    def _elementwise(self, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, y: Any, number: int) -> None:
+        backend, marked = self.run.backend, self.marked
+        if type(g) is Lanes or type(y) is Lanes:
+            return self.on_lanes(site, operands, numbers, g, y, number)
+        if (
+            site.op.name == EXPRESSION
+            and not self.repairs
+            and type(g) is CPU.xp.ndarray
+            and self._together(site, operands, numbers, g, y, number)
+        ):
+            return None
+        shape = shape_of(g)
+        free = number in self.owned  # whether nobody needs `g` any more once the last operand has its share
+        for k, n in zip(site.operands, numbers, strict=True):
+            if marked is not None and n not in marked:
+                continue
+            own = shape_of(operands[k])
+            self.risks = self.risks or not is_bounded(site.op, k)
+            if site.op.real_only:
+                self.verify_rule(site, operands[k], number)
+            pull = array_pull(backend, site.op, k, self.repairs, not own)
+            if not shape or own != shape:
+                self.add(n, self._fit(pull(g, y, *operands), operands[k]))
+                continue
+            total = self.cotangents.get(n)
+            if total is not None and n in self.owned and total.dtype == operands[k].dtype == g.dtype:
+                self.cotangents[n] = pull(g, y, *operands, onto=total)
+                continue
+            into = g if free and k == site.operands[-1] else None
+            c = pull(g, y, *operands, into=into)
+            free = free and c is not g
+            self.add(n, self._fit(c, operands[k]), fresh=c is not g or into is not None)
+
+    def _together(self, site: Site, operands: Any, numbers: tuple[int, ...], g: Any, y: Any, number: int) -> bool:
+        """The same for all operands of an expression on arrays of one float type. Returns whether it was one."""
+        marked = self.marked
+        if type(y) is WithPartials:
+            asked = [k for k, n in enumerate(numbers) if marked is None or n in marked]
+            partials = [y.partials[k] for k in asked]
+            taken = [(numbers[k], operands[site.operands[k]]) for k in asked]
+            shares = by_partials(self.run.backend, partials, [shape_of(v) for _, v in taken], g, number in self.owned)
+        elif (
+            (marked is None or marked.issuperset(numbers))
+            and g.dtype.kind == "f"
+            and are_alike(g, read := read_by(site.op, operands, y))
+        ):
+            taken = [(n, operands[k]) for n, k in zip(numbers, site.operands, strict=True)]
+            shapes = [shape_of(v) for _, v in taken]
+            shares = by_formula(self.run.backend, site, read, shapes, g, number in self.owned)
+        else:
+            return False
+        self.risks = self.risks or not all([is_bounded(site.op, k) for k in site.operands])  # noqa: C419
+        for (n, operand), (c, fresh) in zip(taken, shares, strict=True):
+            self.add(n, self._fit(c, operand), fresh)
+        return True
+
+    def verify_rule(self, site: Site, operand: Any, number: int) -> None:
+        if site.op.real_only and is_complex(operand):
+            self.fail_without_rule(site, number, f"`{site.op.name}` of a complex number")
+
+    def _fit(self, c: Any, operand: Any) -> Any:
+        """A cotangent summed to its operand's shape, real for a real operand, of its dtype."""
+        if type(operand) is float and isinstance(c, float):
+            return float(c)
+        shape = shape_of(operand)
+        if shape and shape == c.shape and c.dtype is operand.dtype:
+            return c
+        if shape_of(c) != shape:
+            c = sum_to(c, shape)
+        if shape:
+            return self._typed(c, operand)
+        c = c.real if is_complex(c) and not is_complex(operand) else c
+        if type(operand) is float:
+            return float(c)
+        c = self.run.backend.settle(c)
+        return operand.dtype.type(c) if hasattr(operand, "dtype") and not is_complex(c) else c
+
+    def _typed(self, c: Any, operand: Any) -> Any:
+        if is_complex(c) and not is_complex(operand):
+            c = c.real
+        dtype = getattr(operand, "dtype", None) or ("complex128" if type(operand) is complex else "float64")
+        return c.astype(dtype) if c.dtype != dtype and not is_complex(c) else c
+
+    def add(self, n: int, c: Any, fresh: bool = False) -> None:
+        """Adds a cotangent to what waits for the record or leaf `n`; `fresh` if nobody else holds it."""
+        old = self.cotangents.get(n)
+        if old is None:
+            self.cotangents[n] = c
+            if fresh and (
+                (type(c) is Lanes and c.array.base is None) or (type(c) is not Lanes and shape_of(c) and c.base is None)
+            ):
+                self.owned.add(n)
+        elif type(old) is float and type(c) is float:
+            self.cotangents[n] = old + c
+        elif self.laned and Lanes in (type(primal(old)), type(primal(c))):
+            self.add_lanes(n, old, c, fresh)
+        elif self.recorded:
+            self.cotangents[n] = call_on_scalars(self.run, self.site.derived(ADD), old, c)
+            self.owned.add(n)
+        elif n in self.owned and shape_of(old) and old.dtype == c.dtype:
+            old += c
+        else:
+            self.cotangents[n] = old + c
+            if shape_of(old):
+                self.owned.add(n)
+
+
+def _scalar_pull(backend: Backend, site: Site, repairs: bool) -> Any:
+    """The pullback of a site on floats; the one without repairs is kept there."""
+    if site.takes_complex:
+        pull = array_pull(backend, site.op, 0, repairs, False)
+        function: Any = lambda g, y, a, b: backend.settle(pull(g, y, a))  # noqa: E731
+    else:
+        function = scalar_pull(site.op, site.operands, repairs)
+    if not repairs:
+        site.pull = function
+    return function

@@ -1,0 +1,53 @@
+"""Reverse mode where all of the way is floats, in the one segment that a recording began: no search, and nothing to set up.
+
+Most functions of numbers that transforms call are of this kind. What it gives is what `Sweep` (`plain_sweep.py`) gives, to
+the last bit; where a record on the way needs more, it gives nothing, and that does it.
+"""
+
+from __future__ import annotations
+
+from ..trace.tape import STRIDE, Segment
+
+
+def sweep_floats(segment: Segment, target: int, cotangent: float) -> dict[int, float] | None:
+    """The cotangents of what the records of the segment read that isn't among them, for that of the record `target`; None where
+    a record isn't one of floats alone that was passed before, and where a product may need its repair.
+
+    Records beside the way to what is asked for are passed as well: on floats that is no error, and nothing comes of it there.
+    """
+    cotangents: dict[int, float] = {target: cotangent}
+    pop = cotangents.pop
+    records = segment.records
+    number = segment.first + len(records) // STRIDE
+    if number != target + 1:
+        if target < segment.first:  # no record, but a leaf
+            return cotangents if cotangent - cotangent == 0.0 else None
+        records, number = records[: (target - segment.first + 1) * STRIDE], target + 1
+    flat = reversed(records)
+    for y, b, a, in1, in0, site in zip(flat, flat, flat, flat, flat, flat, strict=True):
+        number -= 1
+        g = pop(number, None)
+        if g is None:
+            continue
+        pull = site.pull
+        if pull is None or type(y) is not float:
+            return None
+        if site.narrow:
+            c = pull(g, y, a, b)
+        elif site.scalar:
+            c = pull(g, y, *a)
+        else:
+            return None
+        if type(in0) is tuple:
+            for n, d in zip(in0, c, strict=True):
+                cotangents[n] = cotangents[n] + d if n in cotangents else d
+        elif in1 is None:
+            cotangents[in0] = cotangents[in0] + c if in0 in cotangents else c
+        else:
+            c, d = c
+            cotangents[in0] = cotangents[in0] + c if in0 in cotangents else c
+            cotangents[in1] = cotangents[in1] + d if in1 in cotangents else d
+    for c in cotangents.values():
+        if c - c != 0.0:
+            return None
+    return cotangents

@@ -1,0 +1,124 @@
+"""Tangents over the trace: forward mode on what a program recorded, without running it again.
+
+A record keeps what the rules of its operation read, and the rules of forward mode read no more than those of reverse mode.
+So tangents of sources can be carried along the records to a target, in execution order.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from ...ops import OPS
+from ...ops.op import OpError
+from ...ops.tangent import push as push_structural
+from ..backends.backend import dtype_name, is_complex, shape_of
+from ..formulas.functions import array_push, scalar_push
+from ..operations.apply import apply, refuse
+from ..operations.rules import RowLanguage, Value, array_language
+from ..trace.records import Record
+from ..trace.run import Run
+from ..values.lanes import Lanes, with_rows
+from .forward import fitted, matched
+
+ADD, PART = OPS["add"], OPS["part"]
+
+
+def carry(run: Run, records: list[Record], tangents: dict[int, Any], target: int, ends: set[int]) -> Any:
+    """The tangent of a target, for those of the sources by number; None if it doesn't depend on them.
+
+    `records` are what lies between, in execution order; those in `ends` have no tangent but their own. What no record reads
+    any more is let go of.
+    """
+    uses = Counter(n for record in records for n in record.inputs)
+    uses[target] += 1
+    of = {n: t for n, t in tangents.items() if n < 0}
+    for record in records:
+        found = None
+        if record.number not in ends:
+            along = [of.get(n) for n in record.inputs]
+            if any(t is not None for t in along):
+                found = _push(run, record, along)
+            for n in record.inputs:
+                uses[n] -= 1
+                if not uses[n]:
+                    of.pop(n, None)
+        own = tangents.get(record.number)
+        if own is not None:
+            found = own if found is None else apply(run, record.site.derived(ADD), (found, own))
+        if found is not None:
+            of[record.number] = found
+    return of.get(target)
+
+
+def _push(run: Run, record: Record, along: list[Any]) -> Any:
+    """The tangent of a result, from those of the active operands, of which some may be None."""
+    site, y, operands = record.site, record.y, record.operands
+    op = site.op
+    if op is PART:
+        return along[0][record.options["index"]]
+    if not op.elementwise:
+        return _push_structural(run, record, along)
+    pairs = [(k, t) for k, t in zip(site.operands, along, strict=True) if t is not None]
+    for k, _ in pairs:
+        if op.real_only and is_complex(operands[k]):
+            run.fail("E317", f"`{op.name}` of a complex number has no gradient registered", site.span)
+    if any(type(t) is Lanes for _, t in pairs) or type(y) is Lanes:
+        return _on_lanes(run, record, pairs)
+    if type(y) is float and not site.takes_complex and all(type(t) is float for _, t in pairs):
+        return scalar_push(op, tuple([k for k, _ in pairs]))(y, *operands, *[t for _, t in pairs])
+    total: Any = None
+    for k, t in pairs:
+        share = array_push(run.backend, op, k)(t, y, *operands)
+        total = share if total is None else total + share
+    return fitted(run, total, y)
+
+
+def _on_lanes(run: Run, record: Record, pairs: list[tuple[int, Any]]) -> Lanes:
+    """The same a lane at a time."""
+    xp, group, y = run.backend.xp, run.group, record.y
+    assert group is not None
+    result, *operands = [with_rows(v, group) for v in (y, *record.operands)]
+    total: Any = None
+    for k, t in pairs:
+        share = array_push(run.backend, record.site.op, k)(with_rows(t, group), result, *operands)
+        total = share if total is None else total + share
+    whole = (*shape_of(y), group.size)
+    total = total.real if is_complex(total) and not is_complex(y) else total
+    total = total if total.shape == whole else xp.broadcast_to(total, whole)
+    return Lanes(total if dtype_name(total) == dtype_name(y) else total.astype(dtype_name(y)), group)
+
+
+def _push_structural(run: Run, record: Record, along: list[Any]) -> Any:
+    site, y, backend = record.site, record.y, run.backend
+    op = site.op
+    if not all(op.moves_with(k) for k in site.operands):
+        run.fail("E317", f"`{op.name}` has no gradient registered", site.span, help="use it on a detached value")
+    if any(type(v) is Lanes for v in (*along, *record.operands)):
+        return _structural_on_lanes(run, record, along)
+    m: Any = array_language(backend, run.settings.dtype)
+    operands = [backend.operand(v) for v in record.operands]
+    tangents: list[Any] = [None] * len(operands)
+    for k, t in zip(site.operands, along, strict=True):
+        tangents[k] = None if t is None else backend.operand(t)
+    try:
+        found = push_structural(m, op, tangents, y if type(y) is list else backend.operand(y), operands, record.options)
+    except OpError as error:
+        refuse(run, site.derived(op), error)
+    if type(y) is list:
+        return [fitted(run, backend.settle(t), part) for t, part in zip(found, y, strict=True)]
+    return fitted(run, backend.settle(found), y)
+
+
+def _structural_on_lanes(run: Run, record: Record, along: list[Any]) -> Any:
+    """The same a lane at a time: by operations of the language, which nobody records."""
+    site, y = record.site, record.y
+    m = RowLanguage(run, site)
+    operands = [Value(v, m) for v in record.operands]
+    tangents: list[Any] = [None] * len(operands)
+    for k, t in zip(site.operands, along, strict=True):
+        tangents[k] = None if t is None else Value(t, m)
+    if type(y) is list:
+        found = push_structural(m, site.op, tangents, [Value(part, m) for part in y], operands, record.options)
+        return [matched(run, site, t.v, part) for t, part in zip(found, y, strict=True)]
+    return matched(run, site, push_structural(m, site.op, tangents, Value(y, m), operands, record.options).v, y)

@@ -1,0 +1,1 @@
+"""What does the text of a program tell before it runs?"""

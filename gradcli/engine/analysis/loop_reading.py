@@ -1,0 +1,338 @@
+"""Functions with loops that end when they end, read as small programs of formulas: `while y < 20.0 { y = 2.0*y + x }`.
+
+What can't be read turn by turn (`readings.py`), since how many turns there are is found out on the way, can still be read once,
+each statement as what it does to the names of the function. Statements that follow each other are one step, which gives
+several names new values at once. A function with loops that is called there becomes a part of it, a loop of one turn, which
+ends where the function returns. `loop_source.py` writes the functions of all that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple, TypeAlias
+
+from ...lang import program
+from ...lang.program.walks import own_nodes
+from ...ops.formula import Formula
+from ..formulas.functions import chosen
+from .inlining import Known
+from .read_derivatives import NotPlainError, Reader
+from .readings import TRUE, Frame, Home, Scope, is_simple
+
+
+class Step(NamedTuple):
+    """New values for the numbers `targets`, all from what the numbers were before."""
+
+    targets: tuple[int, ...]
+    formulas: tuple[Formula, ...]
+
+
+class Branch(NamedTuple):
+    condition: Formula
+    then: list[Part]
+    otherwise: list[Part]
+
+
+class Loop(NamedTuple):
+    """Turns while the condition holds; or, with a `counter`, one for each int that the `bounds` of a range say."""
+
+    condition: Formula
+    counter: int | None
+    bounds: tuple[Formula, ...]
+    body: list[Part]
+
+
+class Exit(NamedTuple):
+    """`break` or `continue`; "return", of what the step before made the result; "raise" where nothing is returned."""
+
+    word: str
+
+
+Part: TypeAlias = "Step | Branch | Loop | Exit"
+
+
+class Looped(NamedTuple):
+    """A function with loops, as it is called at a place: numbers are told apart by index, formulas have them as operands.
+
+    operands    the expressions of the frame that the call starts from, with their numbers
+    begin       what the function's parameters are, of these
+    parameters  the numbers that are the parameters
+    vector      the number of what a derivative is weighed by, or taken along, which `begin` sets too; None for none
+    result      the number that is what it returns
+    size        how many numbers there are
+    """
+
+    operands: list[tuple[int, program.Expression]]
+    begin: Step
+    parameters: list[int]
+    vector: int | None
+    result: int
+    size: int
+    body: list[Part]
+
+
+def read_looped(
+    node: program.Call,
+    function: program.Expression | None,
+    arguments: list[program.Expression],
+    vector: program.Expression | None,
+    known: dict[int, Known],
+) -> Looped:
+    """What `node` calls, as a call of a function with these arguments. Raises NotPlainError where it can't be read."""
+    reader = Reader(branches=False, chooses=True)
+    frame = Frame(reader, known, node.span)
+    literal, home = _literal(function, frame)
+    given = [frame.number(argument) for argument in (*arguments, *([] if vector is None else [vector]))]
+    scope = _Body(reader, literal, home, len(arguments))
+    weight = None if vector is None else reader.operand(None).value
+    body = scope.parts(literal.body)
+    operands = [(k, operand) for k, operand in enumerate(reader.operands) if operand is not None]
+    begin = Step((*scope.parameters, *([] if weight is None else [weight])), tuple(given))
+    return Looped(operands, begin, scope.parameters, weight, scope.result.value, len(reader.operands), body)
+
+
+def read_turns(node: program.While | program.For, known: dict[int, Known]) -> Looped:
+    """The turns of a loop in its frame, as a function of all the names in it, which they may change; it returns nothing. Raises
+    NotPlainError where they can't be read."""
+    if any(isinstance(inner, program.Return) for inner in own_nodes([node])):
+        raise NotPlainError
+    reader = Reader(branches=False, chooses=True)
+    scope = _Turns(reader, known)
+    if isinstance(node, program.While):
+        loop: Part = Loop(scope.condition(node.condition), None, (), scope.parts(node.body))
+    else:
+        loop = scope.range(node)
+    names = [(formula.value, program.Read(slot, span=node.span)) for slot, formula in scope.names()]
+    numbers = tuple([k for k, _ in names])
+    begin = Step(numbers, tuple([Formula("operand", k) for k in numbers]))
+    return Looped(list(names), begin, list(numbers), None, scope.result.value, len(reader.operands), [loop])
+
+
+def handed_on(looped: Looped, targets: Iterable[int]) -> set[int]:
+    """The numbers that one of the targets may become in the body just as they are, by way of others."""
+    steps: list[Step] = []
+    list_parts(looped.body, steps, set())
+    found, reached = set[int](), set(targets)
+    while more := {k for step in steps for t, f in zip(*step, strict=True) if t in reached for k in chosen(f)} - found:
+        found |= more
+        reached |= more
+    return found
+
+
+def list_parts(parts: list[Part], steps: list[Step], counters: set[int]) -> None:
+    """Lists the steps in parts, and the numbers that count turns."""
+    for part in parts:
+        if isinstance(part, Step):
+            steps.append(part)
+        elif isinstance(part, Branch):
+            list_parts(part.then, steps, counters)
+            list_parts(part.otherwise, steps, counters)
+        elif isinstance(part, Loop):
+            counters.update([] if part.counter is None else [part.counter])
+            list_parts(part.body, steps, counters)
+
+
+def _literal(node: program.Expression | None, frame: Frame) -> tuple[program.Function, Home]:
+    """The function that is called, and the frame that what it captures is from."""
+    if isinstance(node, program.FunctionLiteral):
+        return node.function, frame
+    if isinstance(node, program.Read) and not node.checked and (found := _held(node.slot, frame)) is not None:
+        return found
+    raise NotPlainError
+
+
+def _held(slot: program.Slot, frame: Home) -> tuple[program.Function, Home] | None:
+    """The function that a name of a frame holds for good, and the frame that what it captures is from."""
+    value, home = frame.known.get(slot.index, (None, None))
+    return (value, frame if home is None else Home(frame.reader, home)) if isinstance(value, program.Function) else None
+
+
+def _in_one_turn(parts: list[Part], inside: bool = False) -> list[Part]:
+    """What a function does as the only turn of a loop, which it ends where it would return. Raises NotPlainError where that is
+    `inside` a loop of its own."""
+    found: list[Part] = []
+    for part in parts:
+        if isinstance(part, Loop):
+            found.append(part._replace(body=_in_one_turn(part.body, inside=True)))
+        elif isinstance(part, Branch):
+            found.append(part._replace(then=_in_one_turn(part.then, inside), otherwise=_in_one_turn(part.otherwise, inside)))
+        elif isinstance(part, Exit) and part.word == "return":
+            if inside:
+                raise NotPlainError
+            found.append(Exit("break"))
+        else:
+            found.append(part)
+    return found
+
+
+class _Statements(Scope):
+    """The names of a frame. `values` has what each holds in terms of the numbers as they were when the step at hand began, and
+    `changed` those that are no longer what they were."""
+
+    def __init__(self, reader: Reader) -> None:
+        Scope.__init__(self, reader, {}, {})  # by name, as what is beside this in a class begins in another way
+        self.result = reader.operand(None)
+        self.changed: dict[int, Formula] = {}  # by number
+        self._numbers: dict[int, Formula] = {}  # by slot
+        self._before: list[Part] | None = None  # what is done before the statement at hand, where anything can be
+
+    def held(self, slot: program.Slot) -> tuple[program.Function, Home] | None:
+        """The function that a name holds for good, and the frame that what it captures is from; None for any other name."""
+        return None
+
+    def name(self, slot: program.Slot) -> Formula:
+        """The number that a name is. Raises NotPlainError where functions inside may see it change."""
+        if slot.cell or slot.index in self.functions:
+            raise NotPlainError
+        return self.numbered(slot)
+
+    def numbered(self, slot: program.Slot) -> Formula:
+        """The same, whoever sees it."""
+        if slot.index not in self._numbers:
+            self._numbers[slot.index] = self.values[slot.index] = self.reader.operand(None)
+        return self._numbers[slot.index]
+
+    def assign(self, target: program.Target, value: Formula) -> None:
+        if not isinstance(target, program.NameTarget):
+            raise NotPlainError
+        number = self.name(target.slot)
+        self.values[target.slot.index] = self.changed[number.value] = value
+
+    def number(self, node: program.Expression) -> Formula:
+        if isinstance(node, program.Read) and node.checked:
+            raise NotPlainError
+        if isinstance(node, program.Conditional):  # what isn't chosen isn't called
+            outside, self._before = self._before, None
+            chosen = super().number(node)
+            self._before = outside
+            return chosen
+        before = self._before
+        if before is None or not isinstance(node, program.Call):
+            return super().number(node)
+        begun = len(before)
+        try:
+            return super().number(node)
+        except NotPlainError:
+            del before[begun:]
+            return self.called(node, before)
+
+    def called(self, node: program.Call, before: list[Part]) -> Formula:
+        """What a function with loops of its own gives, which is called before the statement at hand."""
+        callee = node.callee
+        held = self.held(callee.slot) if isinstance(callee, program.Read) else None
+        if held is None:
+            raise NotPlainError
+        if any(argument.keyword for argument in node.arguments):
+            raise NotPlainError
+        given = [self.number(argument.value) for argument in node.arguments]
+        scope = _Body(self.reader, *held, len(given))
+        before.append(Step(tuple(scope.parameters), tuple(given)))
+        before.append(Loop(TRUE, None, (), [*_in_one_turn(scope.parts(scope.body)), Exit("raise")]))
+        return scope.result
+
+    # ---- statements --------------------------------------------------------------------------------------------------
+
+    def step(self) -> list[Part]:
+        """What was assigned since the last step, as one, if anything was."""
+        changed, self.changed = self.changed, {}
+        self.values.update(self._numbers)
+        return [Step(tuple(changed), tuple(changed.values()))] if changed else []
+
+    def parts(self, body: tuple[program.Statement, ...]) -> list[Part]:
+        found: list[Part] = []
+        for statement in body:
+            self._before = None
+            if isinstance(statement, program.Assign | program.Augment | program.Return):
+                if any(isinstance(node, program.Call) for node in own_nodes([statement])):
+                    found += self.step()  # which calls begin from
+                self._before = found
+            if isinstance(statement, program.Assign):
+                self.assign(statement.target, self.number(statement.value))
+            elif isinstance(statement, program.Augment) and isinstance(statement.target, program.NameTarget):
+                if not is_simple(statement.op):
+                    raise NotPlainError
+                current = self.number(program.Read(statement.target.slot, span=statement.span))
+                self.assign(statement.target, self.operation(statement.op, current, self.number(statement.value)))
+            elif isinstance(statement, program.Return) and statement.value is not None:
+                self.changed = {self.result.value: self.number(statement.value)}
+                return [*found, *self.step(), Exit("return")]
+            elif isinstance(statement, program.Break | program.Continue):
+                return [*found, *self.step(), Exit("break" if isinstance(statement, program.Break) else "continue")]
+            elif isinstance(statement, program.If):
+                found += self.step() + self.branches(statement.branches, statement.otherwise)
+            elif isinstance(statement, program.While):
+                found += [*self.step(), Loop(self.condition(statement.condition), None, (), self.parts(statement.body))]
+            elif isinstance(statement, program.For):
+                found += [*self.step(), self.range(statement)]
+            else:
+                raise NotPlainError
+        return [*found, *self.step()]
+
+    def branches(
+        self,
+        branches: tuple[tuple[program.Expression, tuple[program.Statement, ...]], ...],
+        otherwise: tuple[program.Statement, ...],
+    ) -> list[Part]:
+        if not branches:
+            return self.parts(otherwise)
+        (condition, then), *others = branches
+        return [Branch(self.condition(condition), self.parts(then), self.branches(tuple(others), otherwise))]
+
+    def range(self, node: program.For) -> Part:
+        iterable = node.iterable
+        if (
+            not isinstance(iterable, program.Apply)
+            or iterable.op.name != "range"
+            or not isinstance(node.target, program.NameTarget)
+        ):
+            raise NotPlainError
+        bounds = tuple([self.number(operand) for operand in iterable.operands if operand is not None])
+        return Loop(TRUE, self.name(node.target.slot).value, bounds, self.parts(node.body))
+
+
+class _Body(_Statements):
+    """The names of a function."""
+
+    def __init__(self, reader: Reader, function: program.Function, home: Home, given: int) -> None:
+        super().__init__(reader)
+        if function.rule is not None or function.opaque or function.self_slot is not None or given != len(function.parameters):
+            raise NotPlainError
+        self.body = function.body
+        self._called: dict[int, tuple[program.Function, Home]] = {}  # functions, by slot
+        self.parameters: list[int] = [self.name(parameter.slot).value for parameter in function.parameters]
+        for outer, own in function.captures:
+            callee = home.callee(outer)
+            if callee is None:
+                self.values[own.index] = home.read(outer)
+            else:
+                self.functions[own.index] = callee
+                if (held := _held(outer, home)) is not None:
+                    self._called[own.index] = held
+
+    def held(self, slot: program.Slot) -> tuple[program.Function, Home] | None:
+        return self._called.get(slot.index)
+
+
+class _Turns(_Statements, Home):
+    """The names of the frame that a loop is in. All of them may be something else in the next turn."""
+
+    def __init__(self, reader: Reader, known: dict[int, Known]) -> None:
+        super().__init__(reader)
+        self.known = known
+        self._slots: dict[int, program.Slot] = {}
+
+    def names(self) -> list[tuple[program.Slot, Formula]]:
+        return [(slot, self._numbers[k]) for k, slot in self._slots.items()]
+
+    def numbered(self, slot: program.Slot) -> Formula:
+        if slot.index in self.known:
+            raise NotPlainError
+        self._slots[slot.index] = slot
+        return super().numbered(slot)
+
+    def read(self, slot: program.Slot) -> Formula:
+        # Functions may see a name, too, that is only read: it stays what it is.
+        return self.values[slot.index] if slot.index in self.values else self.numbered(slot)
+
+    def held(self, slot: program.Slot) -> tuple[program.Function, Home] | None:
+        return _held(slot, self)

@@ -1,0 +1,275 @@
+"""Array modules behind one small record: NumPy, and CuPy of the same kind (`cuda.py`).
+
+Nothing here is imported before an array exists: a program on scalars runs without NumPy. This is the only door to NumPy
+in the engine; everything else asks the `Backend`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cache, cached_property, partial
+from typing import Any
+
+from ...ops.op import Op
+from .array_edges import first_of_zeros, power
+from .blas import blas_advised
+from .host_memory import free_host_memory
+
+ALONE = 10_000  # elements of a product that OpenBLAS computes in one thread; to wait for others can take very long
+LINE = 8  # float64 numbers in a line of the cache
+WRITING = frozenset(("maximum", "minimum"))  # functions of its own that write into an array `out`, as NumPy's do
+INT_MIN, INT_MAX = -(2**63), 2**63 - 1
+
+
+class Backend:
+    """An array module, and what the engine needs of it beyond the array API.
+
+    `chunk` is how many elements of an elementwise computation fit into the cache at a time; 0 to take arrays whole.
+    """
+
+    ndarray: Any = None  # the type of its arrays, once the module is loaded: before that there are none
+
+    def __init__(self, name: str, module: str, special: str, chunk: int) -> None:
+        self.name, self._module, self._special, self.chunk = name, module, special, chunk
+        self._functions: dict[Op, Callable[..., Any]] = {}
+
+    @cached_property
+    def xp(self) -> Any:
+        """The array module, imported at first use."""
+        module = _module(self._module)
+        self.ndarray = module.ndarray
+        return module
+
+    @property
+    def special(self) -> Any:
+        """The module of special functions, imported at first use (after NumPy, whose errors are values here)."""
+        assert self.xp
+        return _module(self._special)
+
+    def function(self, op: Op) -> Callable[..., Any]:
+        """The array function of an elementwise op that is a primitive of the array module."""
+        function = self._functions.get(op)
+        if function is None:
+            name = op.primitive or op.name
+            if op.name == "pow":
+                function = partial(power, self.xp)
+            elif ":" in name:
+                function = getattr(self.special, name.partition(":")[2])
+            else:
+                function = getattr(self.xp, name)
+                if name in WRITING and self.name == "cpu":
+                    function = first_of_zeros(self.xp, function)
+            self._functions[op] = function
+        return function
+
+    def where(self, condition: Any, a: Any, b: Any) -> Any:
+        """`a` where the condition holds, else `b`; CuPy's condition is no bool of Python's."""
+        return self.xp.where(condition if hasattr(condition, "dtype") else self.xp.asarray(condition), a, b)
+
+    def scalar(self, value: Any) -> Any:
+        """A number as functions on arrays take it: NumPy's scalar, whose operators have IEEE's results; CuPy has none, and
+        its functions on whole arrays take no numbers, so there it is an array of rank 0."""
+        if self.name != "cpu":
+            return self.xp.asarray(value)
+        return self.xp.float64(value) if type(value) is float else self.xp.asarray(value)[()]
+
+    def exact(self, value: Any) -> Any:
+        """An array of ints as one of NumPy's that holds Python's ints, which don't overflow."""
+        return CPU.xp.asarray(self.to_host(value)).astype(object)
+
+    def settle(self, value: Any, narrow: bool = False) -> Any:
+        """An array result as the language has it: rank 0 becomes a Python scalar (float32 stays NumPy's). `narrow` makes
+        floats of 64 bits ones of 32."""
+        kind = type(value)
+        if kind is float or kind is int or kind is bool:
+            return value
+        if narrow and dtype_name(value) == "float64":
+            value = value.astype("float32")
+            kind = type(value)
+        if getattr(value, "ndim", 0):
+            if value.dtype.kind in "iu" and value.dtype.char != "l":
+                return value.astype("int64")
+            if value.dtype.char == "e":
+                return value.astype("float32")
+            return value
+        if hasattr(value, "dtype"):
+            if value.dtype.char == "f":
+                return self.xp.float32(value.item()) if kind is not self.xp.float32 else value
+            return value.item()
+        return value
+
+    def operand(self, value: Any) -> Any:
+        """A value as rules on arrays take it: no scalar of Python's, whose operators raise where IEEE has a result."""
+        return self.scalar(value) if is_scalar(value) else value
+
+    def empty(self, shape: tuple[int, ...], dtype: Any = "float64") -> Any:
+        """An array of floats to write to, which begins where a line of the cache does: a store that crosses two takes twice as
+        long."""
+        xp, size = self.xp, count(shape)
+        if self.name != "cpu" or size < LINE:
+            return xp.empty(shape, dtype)
+        whole = xp.empty(size + 2 * LINE, dtype)
+        first = -address_of(whole) % (8 * LINE) // whole.itemsize
+        return whole[first : first + size].reshape(shape)
+
+    def is_finite(self, value: Any) -> bool:
+        """Whether a number, or every element of an array, is finite (or their squares overflow: never true by mistake)."""
+        value = getattr(value, "array", value)
+        total = value
+        if shape_of(value):
+            flat = value.reshape(-1) if value.size <= ALONE and value.flags.c_contiguous else None
+            total = value.sum() if flat is None else self.xp.dot(flat, flat)  # which takes as little as half the time
+        return bool(total - total == 0)
+
+    # ---- another device than the host; the others override these ------------------------------------------------------
+
+    def active(self) -> AbstractContextManager[None]:
+        """Inside it the calling thread computes on this device, apart from other threads."""
+        return nullcontext()
+
+    def to_device(self, value: Any) -> Any:
+        """An array of NumPy's in the device's memory."""
+        return value
+
+    def to_host(self, value: Any) -> Any:
+        """The array in NumPy's memory; anything else as it is."""
+        return value
+
+    def all_to_host(self, values: Sequence[Any]) -> list[Any]:
+        """The arrays in NumPy's memory, which takes one wait for all of them. They are only for reading."""
+        return list(values)
+
+    def free_memory(self) -> int:
+        """Bytes that arrays may still take there."""
+        return free_host_memory()
+
+    def limit_memory(self, size: int | None) -> None:
+        """Arrays may take so many bytes there; None for all that there are. The host's is a limit of the whole process."""
+
+
+@contextmanager
+def ieee() -> Iterator[None]:
+    """Floating-point errors are values here, never warnings: the policy of every run. The caller's own is restored."""
+    threading = sys.modules.get("threading")
+    imported = "numpy" in sys.modules
+    if imported or (threading is not None and threading.active_count() > 1):  # another thread may import it in the meantime
+        with _module("numpy").errstate(all="ignore"):
+            yield
+        return
+    try:
+        yield  # a program on scalars never imports NumPy; `_module` sets the policy if this one does
+    finally:
+        if "numpy" in sys.modules:
+            _module("numpy").seterr(divide="warn", over="warn", under="ignore", invalid="warn")
+
+
+@cache
+def _module(name: str) -> Any:
+    with blas_advised():
+        module = importlib.import_module(name)
+    if name == "numpy":
+        module.seterr(all="ignore")  # until `ieee` restores it
+        _keep_freed_memory()
+    return module
+
+
+def _keep_freed_memory() -> None:
+    """Asks the C library (glibc) to keep freed arrays for the next ones: fresh memory costs more than what is done with it."""
+    import ctypes
+
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (OSError, AttributeError):
+        return  # another C library, with other ways
+    mallopt(-3, 2**25)  # M_MMAP_THRESHOLD: arrays up to 32 MB (the largest it takes) come from the heap
+    mallopt(-1, 2**30)  # M_TRIM_THRESHOLD: up to 1 GB stays there
+
+
+CPU = Backend("cpu", "numpy", "scipy.special", chunk=16_384)
+
+
+# ---- dtypes and shapes -----------------------------------------------------------------------------------------------
+
+
+def shape_of(value: Any) -> tuple[int, ...]:
+    return getattr(value, "shape", ())
+
+
+_NAMES = {"d": "float64", "f": "float32", "l": "int64", "?": "bool", "D": "complex128"}
+
+
+def dtype_name(value: Any) -> str:
+    """The dtype's name, for scalars of Python too."""
+    kind = type(value)
+    if kind is float:
+        return "float64"
+    if kind is bool:
+        return "bool"
+    if kind is int:
+        return "int64"
+    if kind is complex:
+        return "complex128"
+    dtype = getattr(value, "dtype", None)
+    return kind.__name__ if dtype is None else _NAMES.get(dtype.char) or str(dtype)  # the look-up is ten times as fast
+
+
+_INEXACT = frozenset((float, complex))
+
+
+def is_inexact(value: Any) -> bool:
+    """Whether the value is a float or complex scalar or array: what can be differentiated."""
+    return type(value) in _INEXACT or (hasattr(value, "dtype") and value.dtype.kind in "fc")
+
+
+def is_complex(value: Any) -> bool:
+    return type(value) is complex or (hasattr(value, "dtype") and value.dtype.kind == "c")
+
+
+def is_scalar(value: Any) -> bool:
+    """Whether the value is a number of rank 0."""
+    return type(value) in (float, int, bool, complex) or (hasattr(value, "dtype") and not value.shape)
+
+
+def broadcast_shapes(shapes: list[tuple[int, ...]]) -> tuple[int, ...] | None:
+    """The shape that the shapes broadcast to, or None where they don't."""
+    if len(shapes) == 2:
+        long, short = shapes if len(shapes[0]) >= len(shapes[1]) else reversed(shapes)
+        if long[len(long) - len(short) :] == short:
+            return long
+    result: list[int] = [1] * max(map(len, shapes), default=0)
+    for shape in shapes:
+        offset = len(result) - len(shape)
+        for k, n in enumerate(shape):
+            if n != 1:
+                if result[offset + k] not in (1, n):
+                    return None
+                result[offset + k] = n
+    return tuple(result)
+
+
+def address_of(array: Any) -> int:
+    """Where the first element of a NumPy array is in memory."""
+    return int(array.__array_interface__["data"][0])
+
+
+def sum_to(c: Any, shape: tuple[int, ...]) -> Any:
+    """Sums away the axes that broadcasting added or stretched."""
+    if extra := c.ndim - len(shape):
+        c = c.sum(axis=tuple(range(extra)))
+    stretched = tuple([k for k, n in enumerate(shape) if n == 1 and c.shape[k] != 1])
+    return c.sum(axis=stretched, keepdims=True) if stretched else c
+
+
+def checked_int(value: int) -> int:
+    """The int, if 64 bits hold it. Raises OverflowError."""
+    if INT_MIN <= value <= INT_MAX:
+        return value
+    raise OverflowError
+
+
+def count(shape: tuple[int, ...]) -> int:
+    return math.prod(shape)

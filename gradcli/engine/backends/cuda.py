@@ -1,0 +1,105 @@
+"""NVIDIA's GPUs, by CuPy: one backend for each, with the streams and the memory through which threads use it.
+
+CuPy keeps the current device and the current stream for each thread. A thread computes inside `active`, on a stream of its
+own: what one thread copies overlaps with what another computes. Copies go through page-locked memory, which the GPU reads
+and writes by itself while the host goes on. Freed memory stays in CuPy's pool, which hands a block only to the stream that
+had it before, so threads needn't wait for each other.
+"""
+
+from __future__ import annotations
+
+import importlib
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+from ...diagnostics import Diagnostic, GradcliError
+from .backend import Backend
+
+NO_GPU = "`nvidia-smi` has to list a GPU, of a driver that is new enough for CuPy's CUDA; or use `--device cpu`"
+WORTH_LOCKING = 2**12  # bytes: smaller copies cost no more than getting page-locked memory for them
+
+
+class Cuda(Backend):
+    """The GPU of a number. Its arrays are CuPy's."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__("cuda", "cupy", "cupyx.scipy.special", chunk=0)
+        self.number = number
+        self._own = threading.local()
+        self._limit: int | None = None
+        self._limit_before = 0
+
+    def use(self) -> None:
+        """Makes it the device of the calling thread, in which a singular matrix is an error; else it has an inverse there."""
+        self.xp.cuda.Device(self.number).use()
+        importlib.import_module("cupyx").seterr(linalg="raise")
+
+    @contextmanager
+    def active(self) -> Iterator[None]:
+        cuda = self.xp.cuda
+        with cuda.Device(self.number):
+            if not hasattr(self._own, "stream"):
+                self._own.stream = cuda.Stream(non_blocking=True)
+            with self._own.stream:
+                yield
+
+    def to_device(self, value: Any) -> Any:
+        return self.xp.asarray(value)  # through page-locked memory, without waiting for the copy to end
+
+    def to_host(self, value: Any) -> Any:
+        return value.get() if isinstance(value, self.xp.ndarray) else value
+
+    def all_to_host(self, values: Sequence[Any]) -> list[Any]:
+        large = [isinstance(v, self.xp.ndarray) and v.size * v.dtype.itemsize >= WORTH_LOCKING for v in values]
+        found = [self._copying(v) if is_large else self.to_host(v) for v, is_large in zip(values, large, strict=True)]
+        if any(large):
+            self.xp.cuda.get_current_stream().synchronize()
+        return found
+
+    def _copying(self, array: Any) -> Any:
+        """NumPy's array that an array is on its way to."""
+        there = importlib.import_module("cupyx").empty_pinned(array.shape, array.dtype)
+        array.get(out=there, blocking=False)
+        return there
+
+    def free_memory(self) -> int:
+        free, _ = self.xp.cuda.runtime.memGetInfo()
+        pool = self.xp.get_default_memory_pool()
+        left: int = free + pool.free_bytes()
+        return min(left, pool.get_limit() - pool.used_bytes()) if pool.get_limit() else left
+
+    def limit_memory(self, size: int | None) -> None:
+        if size == self._limit:
+            return
+        with self.xp.cuda.Device(self.number):  # the pool has a limit for each device, and 0 is none
+            pool = self.xp.get_default_memory_pool()
+            if self._limit is None:
+                self._limit_before = pool.get_limit()  # the user's, from outside
+            pool.set_limit(size=self._limit_before if size is None else size)
+        self._limit = size
+
+
+def count(device: str) -> int:
+    """How many GPUs there are. Raises GradcliError (E501) where there is none for `device`, or no CuPy."""
+    try:
+        number: int = importlib.import_module("cupy").cuda.runtime.getDeviceCount()
+    except ImportError:
+        help = "install it with `pip install 'gradcli[gpu]'`"
+        raise GradcliError(Diagnostic("E501", f"no device `{device}`: CuPy isn't installed", help=help)) from None
+    except Exception as error:  # CuPy raises its own kinds, which can't be named without importing it
+        raise GradcliError(Diagnostic("E501", f"no device `{device}`: {error}", help=NO_GPU)) from None
+    if not number:
+        raise GradcliError(Diagnostic("E501", f"no device `{device}`: CuPy finds no GPU", help=NO_GPU))
+    return number
+
+
+@cache
+def backend_on(device: str) -> Cuda:
+    """The backend of `cuda` or `cuda:N`. Raises GradcliError (E501) where the device isn't there."""
+    number, there = int(device.partition(":")[2] or 0), count(device)
+    if number >= there:
+        raise GradcliError(Diagnostic("E501", f"no device `{device}`: there are {there}", help="devices count from `cuda:0`"))
+    return Cuda(number)

@@ -1,0 +1,1 @@
+"""What does a call do, of functions, builtins and modules?"""

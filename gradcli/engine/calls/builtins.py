@@ -1,0 +1,129 @@
+"""The builtins that need the engine: containers here, derivatives in `derivatives.py` and `jacobians.py`. The table has
+their signatures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...diagnostics import Span
+from ...ops import OPS
+from ...ops.op import Op
+from ..ad.derivatives import detach, grad, hvp, jvp, vjp
+from ..backends.backend import shape_of
+from ..jacobian.batches import batch_jacobian
+from ..jacobian.jacobians import hessian, jacobian, verify_mode
+from ..operations.apply import to_array
+from ..operations.by_rows import RowRange, agreed_value
+from ..operations.iteration import LAZY
+from ..trace.run import Run
+from ..trace.tape import Site, primal
+from ..transforms.attached import attach_grad
+from ..transforms.backward import backward
+from ..values.kinds import List, Transform, describe, is_callable, plain, read, show
+
+
+def _listed(name: str) -> Callable[..., List]:
+    def implementation(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> List:
+        values = LAZY[name](run, site, operands)
+        if type(values) is RowRange:  # lists of one length only can be one
+            values = range(*[agreed_value(run, v) for v in (values.start, values.stop, values.step)])
+        if type(values) is range:
+            run.verify_allocation(8 * len(values), f"a list of {len(values)}", site.span)
+        return List(list(values))
+
+    return implementation
+
+
+def _len(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> int:
+    value = primal(read(operands[0]))
+    if type(value) in (List, dict, str):
+        return len(value)
+    if shape_of(value):
+        return int(value.shape[0])
+    run.fail("E301", f"{describe(value)} has no length", site.span)
+
+
+def _append(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> List:
+    value = primal(read(operands[0]))
+    if type(value) is not List:
+        run.fail("E301", f"`append` takes a list, and this is {describe(value)}", site.span, help="`concatenate` joins arrays")
+    return value.append(operands[1])
+
+
+def _array(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> Any:
+    value = read(operands[0])
+    if type(value) is List:
+        return to_array(run, site, value)
+    if shape_of(primal(value)) or type(primal(value)) in (float, int, bool, complex):
+        return value
+    run.fail("E301", f"`array` takes a list of numbers, and this is {describe(value)}", site.span)
+
+
+IMPLEMENTATIONS: dict[str, Callable[[Run, Site, list[Any], dict[str, Any]], Any]] = {
+    "range": _listed("range"),
+    "zip": _listed("zip"),
+    "enumerate": _listed("enumerate"),
+    "len": _len,
+    "append": _append,
+    "array": _array,
+    "attach_grad": attach_grad,
+    "backward": backward,
+    "detach": detach,
+    "stop_gradient": detach,
+    "grad": grad,
+    "jacobian": jacobian,
+    "hessian": hessian,
+    "hvp": hvp,
+    "vjp": vjp,
+    "jvp": jvp,
+    "batch_jacobian": batch_jacobian,
+}
+
+
+def implementation(op: Op) -> Callable[[Run, Site, list[Any], dict[str, Any]], Any]:
+    """What an engine builtin does: `(run, site, operands, options) -> value`."""
+    if op.transforms:
+        return lambda run, site, operands, options: transform(run, site, operands[0], transform_options(run, site, options))
+    return IMPLEMENTATIONS[op.name]
+
+
+def transform(run: Run, site: Site, function: Any, options: dict[str, Any]) -> Transform:
+    """`grad(f)` and its kin: a function. Raises GradcliError (E314) for anything but a function."""
+    function = read(function)
+    if not is_callable(function):
+        name = site.op.name
+        values = f"`{name}({', '.join(p.name for p in OPS[name].signature.operands)})`" if OPS[name].of_function else ""
+        help = f"of values it is {values}" if values else "it takes the function and gives one"
+        run.fail("E314", f"`{name}` of one argument takes a function, and this is {describe(function)}", site.span, help=help)
+    return Transform(site.op.name, function, **options)
+
+
+def transform_options(run: Run, site: Site, options: dict[str, Any]) -> dict[str, Any]:
+    """The options of a transform, plain. Raises GradcliError (E311) for those that can't be."""
+    if "in_axes" in options:
+        return {"in_axes": verify_axes(run, options["in_axes"], site.span)}
+    wrt, mode = plain(options["wrt"]), options.get("mode", "auto")
+    positions = wrt if isinstance(wrt, list) else [wrt]
+    if not positions or not all(type(k) is int and k >= 0 for k in positions) or len(set(positions)) < len(positions):
+        message = f"`wrt` is {show(options['wrt'])}"
+        run.fail("E311", message, site.span, help="it is the position of an argument, from 0, or a list of these")
+    return {"wrt": wrt, "mode": verify_mode(run, mode, site.span), "sparse": bool(primal(read(options.get("sparse", False))))}
+
+
+def verify_axes(run: Run, in_axes: Any, span: Span) -> Any:
+    """What `in_axes` says: an int, None, or a list of these. Raises GradcliError (E311) for anything else."""
+    axes = plain(in_axes)
+    listed = axes if isinstance(axes, list) else [axes]
+    if not listed or not all(a is None or type(a) is int for a in listed):
+        help = "it is the axis that the rows lie along, none for an argument that they share, or a list of these"
+        run.fail("E311", f"`in_axes` is {show(in_axes)}", span, help=help)
+    return axes
+
+
+_HISTORY_ONLY = frozenset(("detach", "stop_gradient"))
+
+
+def asks_of_values(op: Op) -> bool:
+    """Whether an op asks for a derivative of values that have been computed, which needs a trace."""
+    return op.category == "derivatives" and not op.transforms and op.name not in _HISTORY_ONLY

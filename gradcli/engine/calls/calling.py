@@ -1,0 +1,71 @@
+"""Calls of any value: of functions, of what transforms make of them, of builtins and of instances."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from ...diagnostics import Span
+from ...ops.op import BindingError, Op
+from ..lanes.mapping import call_mapped
+from ..operations.apply import apply
+from ..operations.instances import call_member
+from ..operations.invoke import call_function
+from ..operations.iteration import unpacked
+from ..trace.run import Run
+from ..trace.tape import Site
+from ..transforms.transforms import call_transform
+from ..values.kinds import Function, Instance, List, Transform, describe, plain
+from . import builtins
+
+
+def call_value(run: Run, callee: Any, arguments: list[Any], keywords: dict[str, Any], site: Site, path: str | None = None) -> Any:
+    """Calls any value: a function of the program, a builtin, or an instance by its `call`; `path` is where the result goes.
+    Raises GradcliError (E308) for anything else."""
+    if type(callee) is Function:
+        return call_function(run, callee, arguments, keywords, site, path)
+    if type(callee) is Transform:
+        return (call_mapped if callee.kind == "vmap" else call_transform)(run, callee, arguments, keywords, site)
+    if isinstance(callee, Op):
+        return call_op(run, callee, arguments, keywords, site.span)
+    if type(callee) is Instance:
+        return call_value(run, call_member(run, callee, site.span), arguments, keywords, site, path)
+    run.fail("E308", f"{describe(callee)} is not a function", site.span, help="only functions can be called")
+
+
+def call_op(run: Run, op: Op, arguments: list[Any], keywords: dict[str, Any], span: Span) -> Any:
+    """Calls a builtin that is only known when the program runs: bound to its signature here."""
+    op = op.called_with(len(arguments), list(keywords))
+    try:
+        slots, options = _binding(op, len(arguments), tuple(keywords))
+    except BindingError as error:
+        run.fail("E308", error.message, span, help=error.help)
+
+    def pick(slot: int | str | tuple[int, ...] | None, default: Any) -> Any:
+        if isinstance(slot, tuple):  # `x.reshape(2, 3)`: several arguments that are one list
+            return List([arguments[k] for k in slot])
+        return default if slot is None else arguments[slot] if isinstance(slot, int) else keywords[slot]
+
+    defaults = [p.default for p in op.signature.operands] if not op.signature.variadic else [None] * len(slots)
+    operands = [pick(slot, default) for slot, default in zip(slots, defaults, strict=True)]
+    given = {name: pick(slot, None) for name, slot in options.items()}
+    return run_op(run, Site(op, span), operands, given)
+
+
+@lru_cache(maxsize=256)
+def _binding(op: Op, n: int, keywords: tuple[str, ...]) -> Any:
+    return op.signature.bind(op.name, n, keywords)
+
+
+def run_op(run: Run, site: Site, operands: list[Any], given: dict[str, Any]) -> Any:
+    """A builtin on its bound arguments, whichever kind of entry it is."""
+    op = site.op
+    if op.engine:
+        options = {p.name: p.default for p in op.signature.options}
+        options.update(given)
+        return builtins.implementation(op)(run, site, operands, options)
+    options = {p.name: p.default for p in op.signature.options}
+    options.update((name, plain(value)) for name, value in given.items())
+    if op.signature.variadic and not op.signature.leading and len(operands) == 1:  # `einsum("ii", a)` means `a` itself
+        operands = unpacked(run, site, operands[0])
+    return apply(run, site, tuple(operands), options)

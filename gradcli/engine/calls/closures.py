@@ -1,0 +1,180 @@
+"""Calls as closures: of values, of builtins in place, of builtins that need the engine, and of methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...diagnostics import did_you_mean
+from ...lang import program
+from ...ops import BUILTINS, registry
+from ..analysis.requests import is_request
+from ..compilation.choices import deciding
+from ..compilation.compiler import Closure, Compiler
+from ..operations.access import member
+from ..operations.apply import apply
+from ..operations.invoke import CALL, call_function
+from ..trace.tape import Site
+from ..transforms import tapes
+from ..values.kinds import (
+    UNSET,
+    Function,
+    Instance,
+    Namespace,
+    Tape,
+    Transform,
+    plain,
+)
+from . import builtins
+from .calling import call_value, run_op
+
+# ---- calls -----------------------------------------------------------------------------------------------------------
+
+
+def compile_arguments(c: Compiler, arguments: tuple[program.Argument, ...]) -> tuple[list[Closure], list[tuple[str, Closure]]]:
+    positional = [c.expression(a.value) for a in arguments if not a.keyword]
+    return positional, [(a.keyword, c.expression(a.value)) for a in arguments if a.keyword]
+
+
+def compile_call(c: Compiler, node: program.Call) -> Callable[..., Any]:
+    """The closure of a call; it may also be told where the result goes: `(frame, path)`."""
+    callee = c.expression(node.callee)
+    positional, keywords = compile_arguments(c, node.arguments)
+    site = Site(CALL, node.span)
+
+    def call(frame: list[Any], path: str | None = None) -> Any:
+        function = callee(frame)
+        arguments = [a(frame) for a in positional]
+        given = {name: value(frame) for name, value in keywords} if keywords else {}
+        if type(function) is Function:
+            return call_function(frame[0], function, arguments, given, site, path)
+        return call_value(frame[0], function, arguments, given, site, path)
+
+    return call
+
+
+# ---- builtins in place -------------------------------------------------------------------------------------------------
+
+
+def compile_structural(c: Compiler, node: program.Apply, site: Site, operands: list[Closure | None]) -> Closure:
+    """A call of a builtin whose arguments the resolver has bound."""
+    op = node.op
+    c.rules = c.rules or op.reverse_only
+    given = [(name, deciding(c, c.expression(value), value.span)) for name, value in node.options]
+    parameters = op.signature.operands
+    fixed = [_default(parameters[k].default) if operand is None else operand for k, operand in enumerate(operands)]
+    if op.engine or op.signature.variadic:
+        return lambda frame: run_op(
+            frame[0], site, [operand(frame) for operand in fixed], {name: value(frame) for name, value in given}
+        )
+    base = {p.name: p.default for p in op.signature.options}
+
+    def call(frame: list[Any]) -> Any:
+        values = tuple([operand(frame) for operand in fixed])
+        options = {**base, **{name: plain(value(frame)) for name, value in given}} if given else base
+        return apply(frame[0], site, values, options)
+
+    return call
+
+
+def _default(value: Any) -> Closure:
+    return lambda frame: value
+
+
+def compile_engine_call(c: Compiler, node: program.Apply) -> Closure:
+    """A builtin that needs the engine: its operands come as they are, variables unread."""
+    c.derives = c.derives or is_request(node.op)
+    if node.op.transforms and all(_is_constant(value) for _, value in node.options):
+        return _compile_transform(c, node)
+    implementation = builtins.implementation(node.op)
+    if c.in_function and builtins.asks_of_values(node.op):
+        c.asks = True
+    site = Site(node.op, node.span)
+    defaults = [p.default for p in node.op.signature.operands]
+    operands = [None if o is None else c.expression(o) for o in node.operands]
+    defaults += [None] * (len(operands) - len(defaults))
+    given = [(name, c.expression(value)) for name, value in node.options]
+    base = {p.name: p.default for p in node.op.signature.options}
+
+    def call(frame: list[Any]) -> Any:
+        options = dict(base)
+        for name, value in given:
+            options[name] = value(frame)
+        values = [default if o is None else o(frame) for o, default in zip(operands, defaults, strict=True)]
+        return implementation(frame[0], site, values, options)
+
+    return call
+
+
+def _is_constant(node: program.Expression) -> bool:
+    return isinstance(node, program.Constant) or (isinstance(node, program.ListDisplay) and all(map(_is_constant, node.items)))
+
+
+def _compile_transform(c: Compiler, node: program.Apply) -> Closure:
+    """`grad(f, wrt = [0, 1])`: its options are looked at once."""
+    assert node.operands[0] is not None
+    function = c.expression(node.operands[0])
+    given = [(name, c.expression(value)) for name, value in node.options]
+    site, kind = Site(node.op, node.span), node.op.name
+    options: dict[str, Any] | None = None
+    last: Transform | None = None  # of a function that captures nothing, and so keeps nothing alive
+
+    def call(frame: list[Any]) -> Transform:
+        nonlocal options, last
+        if options is None:
+            base = {p.name: p.default for p in node.op.signature.options}
+            options = builtins.transform_options(frame[0], site, base | {name: value(frame) for name, value in given})
+        value = function(frame)
+        if last is not None and last.function is value:
+            return last
+        if type(value) is Function:
+            made = Transform(kind, value, **options)
+            last = made if value.captures_nothing() else None
+            return made
+        return builtins.transform(frame[0], site, value, options)
+
+    return call
+
+
+# ---- method calls ------------------------------------------------------------------------------------------------------
+
+
+def compile_method_call(c: Compiler, node: program.MethodCall) -> Callable[..., Any]:
+    if c.in_function and (node.name in tapes.REQUESTS or (node.op is not None and builtins.asks_of_values(node.op))):
+        c.asks = True
+    c.rules = c.rules or (node.op is not None and node.op.reverse_only)
+    receiver, method = c.expression(node.receiver), compile_method(c, node)
+    positional, keywords = compile_arguments(c, node.arguments)
+    site, name = Site(CALL, node.span), node.name
+
+    def call(frame: list[Any], path: str | None = None) -> Any:
+        run = frame[0]
+        value = receiver(frame)
+        arguments = [a(frame) for a in positional]
+        given = {keyword: argument(frame) for keyword, argument in keywords}
+        if type(value) is Tape:
+            return tapes.call(run, value, name, arguments, given, site)
+        callee, first = method(frame, value)
+        return call_value(run, callee, [*first, *arguments], given, site, path)
+
+    return call
+
+
+def compile_method(c: Compiler, node: program.MethodCall) -> Callable[[list[Any], Any], tuple[Any, list[Any]]]:
+    """What `value.name(…)` calls, and with what before the arguments: a member of a dict, an import or an instance with
+    nothing, a function or builtin with the value. Raises GradcliError (E309) where there is none."""
+    function = None if node.function is None else c.expression(node.function)
+    name = node.name
+
+    def method(frame: list[Any], value: Any) -> tuple[Any, list[Any]]:
+        run = frame[0]
+        if type(value) in (dict, Namespace, Instance):
+            return member(run, value, name, node.span), []
+        callee = function(frame) if function is not None else UNSET
+        if callee is UNSET:
+            callee = node.op or registry.find(name)
+        if callee is None:
+            run.fail("E309", f"there is no function `{name}`", node.span, help=did_you_mean(name, BUILTINS))
+        return callee, [value]
+
+    return method

@@ -1,0 +1,1 @@
+"""What does every closure need to be compiled?"""

@@ -1,0 +1,25 @@
+"""What decides an index, a shape or a count: nothing that a gradient passes, but `why` is to tell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...diagnostics import Span
+from ..trace.keeping import KeepingTrace
+from ..values.kinds import leaves, read
+from .compiler import Closure, Compiler
+
+
+def deciding(c: Compiler, closure: Closure, span: Span) -> Closure:
+    """The closure of a value that decides what is taken, or how much; noted where everything is kept."""
+    if not c.keeps_all:
+        return closure
+
+    def noted(frame: list[Any]) -> Any:
+        value = closure(frame)
+        for part in map(read, leaves(value)):
+            if type(part) is tuple and isinstance(trace := part[2].trace, KeepingTrace):
+                trace.choices.append((part, span))
+        return value
+
+    return noted

@@ -1,0 +1,69 @@
+"""Conditions: the bool that a value stands for, or lanes of them where it differs between rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...lang import program
+from ..operations.by_rows import agreed, joint
+from ..trace.keeping import KeepingTrace
+from ..trace.tape import primal
+from ..values.boxes import Dual, up_to
+from ..values.kinds import List, describe
+from ..values.lanes import Lanes, narrow
+from .compiler import Closure, Compiler
+
+
+def compile_condition(c: Compiler, node: program.Expression) -> Closure:
+    """A condition: one bool, or lanes of them where it differs between rows. An array of more elements is an error that names
+    `any` and `all`."""
+    value, span = c.value(node), node.span
+    of_rows = c.lowering.condition(c, node, value)
+
+    def condition(frame: list[Any]) -> Any:
+        v = value(frame)
+        return v if v is True or v is False else truth(frame[0], v, span)
+
+    def comparison(frame: list[Any]) -> Any:
+        v = value(frame) if frame[0].group is None else of_rows(frame)  # type: ignore[misc]
+        return v if v is True or v is False else truth(frame[0], v, span)
+
+    return condition if of_rows is None else comparison
+
+
+def truth(run: Any, value: Any, span: Any) -> Any:
+    """The bool that a value stands for as a condition; lanes of them where it differs between the rows that run."""
+    if type(value) is tuple or type(value) is Dual:
+        if isinstance(run.trace, KeepingTrace) and type(value := up_to(value, 0)) is tuple:
+            decided = run.trace.decide(value, span)
+            if decided is not None:
+                return decided
+        value = primal(value)
+    if type(value) is Lanes:
+        return _truths(run, value, span)
+    if type(value) in _NUMBERS:
+        return bool(value)
+    if hasattr(value, "dtype") and value.size == 1:
+        return bool(value.item())
+    if hasattr(value, "dtype"):
+        run.fail(
+            "E310", f"a condition needs one bool, and this is an array of shape {tuple(value.shape)}", span,
+            help="reduce it with `any()` or `all()`",
+        )  # fmt: skip
+    help = "reduce it with `any()` or `all()`" if type(value) is List else "compare it with something"
+    run.fail("E310", f"a condition needs one bool, and this is {describe(value)}", span, help=help)
+    raise AssertionError
+
+
+def _truths(run: Any, value: Lanes, span: Any) -> Any:
+    if value.size != 1:
+        run.fail(
+            "E310", f"a condition needs one bool, and this is an array of shape {value.shape}", span,
+            help="reduce it with `any()` or `all()`",
+        )  # fmt: skip
+    group = joint(run, (value,), span)
+    array = narrow(value, group).array.reshape(group.size)
+    return agreed(run, array, group)
+
+
+_NUMBERS = frozenset((float, int, bool))

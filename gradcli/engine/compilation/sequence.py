@@ -1,0 +1,55 @@
+"""Statements one after the other, and the bodies of functions that they make: see `statements.py` for completions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from ...lang import program
+from ..lanes.divergence import Alive, Split
+from ..values.kinds import RESULT
+from .compiler import Closure, Compiler
+from .paths import compile_result
+
+Completion: TypeAlias = "int | Split | None"
+Statement: TypeAlias = Callable[[list[Any]], Completion]
+
+
+def compile_body(c: Compiler, body: tuple[program.Statement, ...]) -> Closure:
+    """A function's body: `frame -> the value it returns`, none if it doesn't."""
+    if len(body) == 1 and isinstance(body[0], program.Return) and body[0].value is not None and not (c.counts or c.keeps_all):
+        return compile_result(c, body[0].value)
+    run = compile_block(c, body)
+
+    def call(frame: list[Any]) -> Any:
+        completion = run(frame)
+        if type(completion) is Split:
+            return completion.returned(frame)
+        return None if completion is None else frame[RESULT]
+
+    return call
+
+
+def compile_block(c: Compiler, body: tuple[program.Statement, ...]) -> Statement:
+    """Statements one after the other, up to the first that doesn't end normally."""
+    statements = [c.statement(s) for s in body]
+    if len(statements) == 1:
+        return statements[0]
+
+    alive = alive_after(c, body[-1]) if body else frozenset
+
+    def block(frame: list[Any]) -> Completion:
+        rest = iter(statements)
+        for statement in rest:
+            completion = statement(frame)
+            if completion is not None:
+                return completion.then(frame, rest, alive) if type(completion) is Split else completion
+        return None
+
+    return block
+
+
+def alive_after(c: Compiler, node: program.Statement) -> Alive:
+    """The slots that may be read after a statement; all of them in a frame whose names are seen from outside."""
+    liveness = c.liveness
+    return (lambda: None) if liveness is None else lambda: liveness.after(node)

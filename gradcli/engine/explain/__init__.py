@@ -1,0 +1,1 @@
+"""Why is a gradient none, zero or nan?"""

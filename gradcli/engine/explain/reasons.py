@@ -1,0 +1,257 @@
+"""Why a gradient is unconnected: from the trace of a run that keeps everything (`KeepingTrace`).
+
+The answer is a stable reason code, the place where the chain from source to target breaks, and the fix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from ...diagnostics import CallSite, Diagnostic, Span
+from ...lang import program
+from ..ad.derivatives import differentiable, ones_like
+from ..ad.reverse import sweep
+from ..backends.backend import is_inexact
+from ..trace.keeping import KeepingTrace, carries
+from ..trace.run import Run
+from ..trace.tape import STRIDE, Segment, Site, primal
+from ..trace.windows import Window, inputs_of
+from ..values.kinds import Variable, describe, leaves, read
+from .ancestry import Ancestry
+
+
+class Reason(NamedTuple):
+    """A reason code, what it says of this case, where the chain breaks, what to write instead, and, inside a function, the
+    calls that led there."""
+
+    code: str
+    text: str
+    span: Span | None
+    help: str
+    calls: tuple[CallSite, ...] = ()
+
+
+class Reasons:
+    """The reasons of one run that kept everything."""
+
+    def __init__(self, run: Run, node: program.Program) -> None:
+        assert isinstance(run.trace, KeepingTrace)
+        self.run, self.trace = run, run.trace
+        self.ancestry = Ancestry(run.trace)
+        self.unexecuted = Unexecuted(node, run.executed)
+
+    def explain(
+        self, target: Any, target_name: str, source: Any, source_name: str, span: Span | None, window: Window
+    ) -> Diagnostic:
+        """The warning about one unconnected gradient; `span` is where it was asked for, if in the program, and `window` the
+        tape that was asked."""
+        reason = self.find(target, source, source_name, window)
+        code = "W202" if reason.code in ("integer", "string") and not differentiable(source) else "W201"
+        if reason.code == "replaced":
+            code = "W203"
+        of = f" of `{target_name}`" if target_name else ""
+        by = f" with respect to `{source_name}`" if source_name else ""
+        message = f"no gradient{of}{by}: {reason.text}"
+        return Diagnostic(code, message, reason.span or span, "", reason.help, reason.code, reason.calls)
+
+    def find(self, target: Any, source: Any, name: str, window: Window) -> Reason:
+        """The reason why `target` has no gradient with respect to `source`, both values of the run."""
+        number = number_on(source)
+        attached = type(source) is Variable and source.req != ""
+        kind = of_kind(source, name, watched=attached or number in window.watch)
+        if kind is not None:
+            return kind
+        called = f"`{name}`" if name else "the source"
+        if number is None:
+            help = "declare it with `var`, or `watch` it"
+            return Reason("constant", f"{called} is {describe(source)}, a plain value", None, help)
+        if type(source) is tuple and number not in self.trace.active:
+            return Reason("constant", f"{called} depends on no variable", None, "declare what it is made of with `var`")
+        targets = {v[1] for v in map(read, leaves(target)) if type(v) is tuple}
+        broken = break_between(self.ancestry, number, targets)
+        if broken is not None:
+            return broken
+        if type(source) is Variable and source.name in self.run.replaced:
+            return replaced(self.run, source.name)
+        if number in self.ancestry.way_to(targets).linked:
+            return self._declined(number, target, window) or self._not_in(window, number, targets, called)
+        decided, used = self.ancestry.decided.get(number), self.ancestry.first_use.get(number)
+        if decided is not None:
+            help = "a condition is not differentiable; use `where`, or a smooth function such as `sigmoid`, to let it weigh in"
+            return Reason("condition_only", f"{called} only decides which path is taken", decided, help)
+        chosen = self.ancestry.chosen.get(number)
+        if chosen is not None:
+            help = "an index or a size is not differentiable; weigh the elements with something smooth, such as `softmax`"
+            return Reason("index_only", f"{called} only decides which elements are taken, or how many", chosen, help)
+        if used is None:
+            declared = source.span if type(source) is Variable else None
+            place = self.unexecuted.read_of(name, declared)
+            if place is not None:
+                help = "at inputs that take the other path there is a gradient"
+                return Reason("branch_not_taken", f"{called} is only used on a path that wasn't taken", place, help)
+            return Reason("never_read", f"the value of {called} is never read", declared, "use it, or leave it out")
+        help = "check the names: what the target is made of comes from elsewhere"
+        return Reason("not_on_path", f"{called} is used, but the target doesn't depend on it", used, help)
+
+    def _not_in(self, window: Window, source: int, targets: set[int], called: str) -> Reason:
+        """Why a chain that the trace has doesn't count in a window: the source isn't watched, or a link lies outside."""
+        tape = f"the tape `{window.name}`" if window.name else "the main tape"
+        if source < 0 and not window.sees_leaf(source):
+            return Reason("not_watched", f"{tape} doesn't watch {called}", None, "`watch` it in the block of the tape")
+        linked = self.ancestry.way_to(targets).linked
+        reached = {source}
+        for site, inputs, number, segment in records(self.trace):
+            if number not in linked or reached.isdisjoint(inputs):
+                continue
+            reached.add(number)
+            if not window.covers(number):
+                when = "before" if number < window.first_number() else "after"
+                text = f"this was computed {when} {tape} was recording"
+                help = "compute it in the block of the tape"
+                return Reason("not_recorded", text, site.span, help, segment.calls_to(number))
+            if number < window.late.get(source, 0):
+                text = f"this was computed before {tape} watched {called}"
+                return Reason("not_watched", text, site.span, "`watch` it first", segment.calls_to(number))
+        help = "`watch` it in the block of the tape"
+        return Reason("not_watched", f"{tape} doesn't watch what {called} is made of", None, help)
+
+    def _declined(self, source: int, target: Any, window: Window) -> Reason | None:
+        """The reason where a function's own rule returned none: another sweep asks the rules again."""
+        trace, run = self.trace, self.run
+        trace.declined.clear()
+        values = [v for v in map(read, leaves(target)) if type(v) is tuple and v[1] in trace.active]
+        sweep(run, [(v, ones_like(run, v)) for v in values], {source}, recorded=False, window=window)
+        for number, (site, rule) in sorted(trace.declined.items()):
+            if number == source or source in self.ancestry.way_to({number}).onward:
+                text = f"the rule of `{site.op.name}` returned none for what depends on it"
+                return Reason("rule_gives_none", text, rule.span, "return a gradient in its place, of zeros if need be")
+        return None
+
+
+def number_on(source: Any) -> int | None:
+    """The number by which a trace that keeps everything knows a source; None for a plain value."""
+    return source.number if type(source) is Variable else source[1] if type(source) is tuple else None
+
+
+def replaced(run: Run, name: str) -> Reason:
+    """The reason of a variable whose name was given a plain value by `=`."""
+    _, place = run.replaced[name]
+    text = f"`{name}` was replaced by a plain value"
+    return Reason("replaced", text, place, f"update the variable with `{name} := …`, or give the new value another name")
+
+
+def of_kind(source: Any, name: str, watched: bool) -> Reason | None:
+    """The reason that lies in what the source is, if any; one that is `watched` may have a gradient whatever it is."""
+    called = f"`{name}`" if name else "the source"
+    value = primal(read(source))
+    where = source.span if type(source) is Variable else None
+    if type(value) is str:
+        return Reason("string", f"{called} is a string", where, "strings are not differentiable")
+    if not is_inexact(value):
+        help = f"write `{value}.0`" if type(value) is int else "write floats, such as `2.0`"
+        return Reason("integer", f"{called} is {describe(value)}, and only floats are differentiable", where, help)
+    if type(source) is Variable and source.kind == "const" and not watched:
+        return Reason("constant", f"{called} is a constant", where, f"declare it with `var {name} = …`")
+    if type(source) is Variable and source.kind == "frozen" and not watched:
+        return Reason("frozen", f"{called} is frozen", where, f"declare it with `var {name} = …`")
+    return None
+
+
+# How a value became the state of a variable, which is where gradients stop.
+_STATES = {
+    "update": (
+        "it went into the state of a variable",
+        "gradients stop at a variable's state; compute with a plain name (`=`) where they should flow on",
+    ),
+    "attach": ("`attach_grad` made it a leaf", "gradients stop where one is attached; leave it out where they should flow on"),
+}
+
+
+def break_between(ancestry: Ancestry, source: int, targets: Iterable[int]) -> Reason | None:
+    """Where the chain from a number of the trace to some others breaks; None where it doesn't, or there is none."""
+    trace, (linked, onward) = ancestry.trace, ancestry.way_to(targets)
+    if source in linked:
+        return None
+    at = source
+    while at in onward:
+        before, at = at, onward[at]
+        if at < 0:
+            span, how = next((span, how) for traced, span, how in trace.states[at] if traced[1] == before)
+            text, help = _STATES[how]
+            return Reason("state", text, span, help)
+        if at not in trace.active:
+            record = ancestry.record(at)
+            return _break_at(record.site, at in trace.paused)._replace(calls=record.calls)
+    return None
+
+
+def _break_at(site: Site, paused: bool) -> Reason:
+    op = site.op
+    if paused:
+        return Reason("paused", "this was computed inside `pause`", site.span, "move it out of the block to have it recorded")
+    if op.name in ("detach", "stop_gradient"):
+        return Reason(
+            "detached", f"the chain is cut by `{op.name}`", site.span, f"leave out `{op.name}` to let gradients through"
+        )
+    if carries(op, 1.0):
+        text = f"`{op.infix or op.name}` gives ints here, and only floats are differentiable"
+        return Reason("integer", text, site.span, "compute with floats: write `2.0` instead of `2`")
+    if op.integers == "bool" or op.category == "logic":
+        text = f"`{op.infix or op.name}` gives a bool, which has no gradient"
+        return Reason("condition_only", text, site.span, "use something smooth in its place, such as `sigmoid`")
+    text = f"`{op.infix or op.name}` gives ints, which have no gradient"
+    return Reason("integer", text, site.span, "keep floats: `floor`, `round` and `trunc` do")
+
+
+def records(trace: KeepingTrace) -> Iterator[tuple[Site, tuple[int, ...], int, Segment]]:
+    """Every record in execution order: its site, the numbers of its inputs, its own, and its segment."""
+    for segment in trace.segments:
+        flat = segment.records
+        for k in range(len(segment)):
+            site, in0, in1 = flat[k * STRIDE : k * STRIDE + 3]
+            yield site, inputs_of(in0, in1), segment.first + k, segment
+
+
+class Unexecuted:
+    """Where a program reads what it didn't come to: a path that wasn't taken."""
+
+    def __init__(self, node: program.Program, executed: set[int]) -> None:
+        self._node, self._executed = node, executed
+
+    @cached_property
+    def _reads(self) -> dict[str, list[tuple[Span, Span | None, bool]]]:
+        """By name the reads in statements that weren't executed, in the order of the text: where, in which module, and
+        whether the name is that of a member."""
+        found: dict[str, list[tuple[Span, Span | None, bool]]] = {}
+        pending: list[tuple[Any, bool, Span | None]] = [(self._node.body, True, None)]
+        while pending:
+            item, ran, module = pending.pop()
+            if isinstance(item, program.Read):
+                if not ran:
+                    found.setdefault(item.slot.name, []).append((item.span, module, False))
+            elif isinstance(item, program.Node | program.Argument):
+                if isinstance(item, program.Statement):
+                    ran = id(item) in self._executed
+                if isinstance(item, program.Member) and not ran:
+                    found.setdefault(item.name, []).append((item.span, module, True))
+                if isinstance(item, program.ModuleLiteral):
+                    module = item.span
+                pending += [(getattr(item, field), ran, module) for field in item.FIELDS]
+            elif isinstance(item, tuple) and not isinstance(item, Span):
+                pending += [(child, ran, module) for child in reversed(item)]
+        return found
+
+    def read_of(self, path: str, declared: Span | None) -> Span | None:
+        """The first read of a variable by its name, as a member, or in the module that declares it."""
+        of, _, name = path.rpartition(".")
+        for span, module, member in self._reads.get(name, ()):
+            own = module is not None and declared is not None and _contains(module, declared)
+            if (member and of) or (not member and (own if of else module is None or own)):
+                return span
+        return None
+
+
+def _contains(outer: Span, inner: Span) -> bool:
+    return outer.source is inner.source and outer.start <= inner.start and inner.end <= outer.end

@@ -1,0 +1,267 @@
+"""A sweep that remembers its way: where each cotangent came from, so that a gradient can be explained.
+
+`Walk` notes for every number the record that gave most of its cotangent. From a source these lead on to the target, and
+where the gradient is zero or not finite they lead past the operation that made it so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from ..ad.plain_sweep import GETITEM, Sweep, _scalar_pull
+from ..ad.reverse import sweep
+from ..ad.structural_sweep import SETITEM
+from ..backends.backend import is_complex, shape_of
+from ..formulas.functions import array_partial, scalar_partial
+from ..operations.rules import Value
+from ..trace.keeping import KeepingTrace
+from ..trace.run import Run
+from ..trace.tape import Blank, Segment, Site, Traced
+from ..trace.windows import Window, inputs_of
+from ..values.boxes import primal
+from ..values.lanes import Lanes
+from .ancestry import Record
+
+LARGE, MOST = 10_000, 100  # of arrays that are kept for explanations: elements, and how many
+
+
+class Edge(NamedTuple):
+    """What a record gives to one of its inputs on the way back; of arrays the largest absolute value.
+
+    cotangent  of the record
+    share      of the input in it: the cotangent times the partial
+    """
+
+    record: int
+    cotangent: float
+    share: float
+
+
+class Walk(Sweep):
+    """One walk over the trace that keeps its tracks.
+
+    onward   by number the edge of the largest share; one that isn't finite counts as larger than any
+    kept     by number, of those in detail: the cotangent itself
+    edges    by number, of those in detail: all edges that lead there
+    masks    by number the elements that are asked about, where not all are: edges between others don't count
+    bad      by record and input, where a finite cotangent gave a share that isn't: the cotangent
+    dead     likewise where an array that isn't zero gave a share that is; of the first ones, which aren't large
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        wanted: set[int],
+        marked: set[int] | None,
+        outside: set[int],
+        detailed: frozenset[int] = frozenset(),
+        masks: dict[int, Any] | None = None,
+    ) -> None:
+        super().__init__(run, wanted, marked, outside, repairs=True)
+        self.detailed, self.masks = detailed, masks
+        self.onward: dict[int, Edge] = {}
+        self.kept: dict[int, Any] = {}
+        self.edges: dict[int, list[Edge]] = {}
+        self.bad: dict[tuple[int, int], Any] = {}
+        self.dead: dict[tuple[int, int], Any] = {}
+        self._shares: dict[int, float] = {}  # of the record being passed, by input
+        self._bounds: dict[int, float] = {}  # of arrays that are too long to look at in each of many writes
+        self._pulls: dict[int, Any] = {}
+
+    def through(self, segment: Segment) -> None:
+        self.segment = segment
+        for number, flat in self.blocks(segment):
+            for y, b, a, in1, in0, site in zip(flat, flat, flat, flat, flat, flat, strict=True):
+                number -= 1
+                g = self.cotangents.pop(number, None)
+                if g is None or (self.marked is not None and number not in self.marked):
+                    continue
+                if number in self.detailed:
+                    self._keep(number, g)
+                if number in self.wanted:
+                    self.found[number] = g
+                    self.owned.discard(number)
+                    if number in self.outside:
+                        continue
+                self._shares.clear()
+                size = self._pass(site, inputs_of(in0, in1), a, b, g, y, number)
+                for n, share in self._shares.items():
+                    if self.masks is not None and not (number in self.masks and n in self.masks):
+                        continue
+                    self._note(n, Edge(number, size, share))
+                    if share - share != 0.0 and size - size == 0.0:
+                        self.bad[number, n] = g
+                    elif share == 0.0 != size and 0 < getattr(g, "size", 0) <= LARGE and len(self.dead) < MOST:
+                        self.dead[number, n] = g
+
+    def _pass(self, site: Site, numbers: tuple[int, ...], a: Any, b: Any, g: Any, y: Any, number: int) -> float:
+        """Takes a cotangent to the inputs of one record; returns its size."""
+        if type(g) is float and type(y) is float and (site.narrow or site.scalar):
+            pull = self._pulls.get(id(site))
+            if pull is None:
+                pull = self._pulls[id(site)] = _scalar_pull(self.run.backend, site, True)
+            c = pull(g, y, a, b) if site.narrow else pull(g, y, *a)
+            for n, share in zip(numbers, c if len(numbers) > 1 else (c,), strict=True):
+                self.add(n, share)
+            return g
+        if type(b) is tuple and self._one_element(site, a, b, numbers, g, number):
+            return self._bounds.pop(number, 0.0) if site.op is SETITEM else self._size(number, g)
+        if site.op.elementwise:
+            self.owned.difference_update(numbers)  # or their shares would be added in place, unseen
+            self._elementwise(site, (a, b)[: len(site.op.signature.operands)] if site.narrow else a, numbers, g, y, number)
+        else:
+            self.structural(site, a, b, numbers, g, y, number)
+        return self._size(number, g)
+
+    def _size(self, n: int, value: Any) -> float:
+        """The size of a cotangent for `n`, in the elements that are asked about."""
+        mask = None if self.masks is None else self.masks.get(n)
+        if type(value) is float or mask is None or not shape_of(mask) or shape_of(mask) != shape_of(value):
+            return size_of(value)
+        return size_of(value[mask])
+
+    def _one_element(self, site: Site, operands: Any, index: Any, numbers: tuple[int, ...], g: Any, number: int) -> bool:
+        """An element of a vector read or written, in place; returns whether it was one."""
+        x = operands[0]
+        if len(index) != 1 or type(index[0]) is not int or len(x.shape) != 1 or getattr(x.dtype, "char", "") != "d":
+            return False
+        k, n, xp = index[0], numbers[0], self.run.backend.xp
+        if site.op is GETITEM and type(g) is float:
+            if self.marked is not None and n not in self.marked:
+                return True
+            total = self.cotangents.get(n)
+            if total is None or n not in self.owned:
+                total = xp.zeros(x.shape) if total is None else total.copy()
+                self.cotangents[n] = total
+                self.owned.add(n)
+            total[k] += g
+            self._shares[n] = g  # of an element that is asked about, or the record has no mask
+            self._bounds[n] = max(self._bounds.get(n, 0.0), abs(g))
+            return True
+        if site.op is SETITEM and type(g) is xp.ndarray and type(operands[1]) is not Blank:
+            bound = self._bounds.setdefault(number, size_of(g))
+            g = g if number in self.owned else g.copy()
+            if site.operands[-1] == 1 and (self.marked is None or numbers[-1] in self.marked):
+                self.add(numbers[-1], g.item(k))
+            if site.operands[0] == 0 and (self.marked is None or n in self.marked):
+                g[k] = 0.0
+                if n in self.cotangents:
+                    self.add(n, g)
+                else:
+                    self.cotangents[n], self._shares[n], self._bounds[n] = g, bound, bound
+                    self.owned.add(n)
+            return True
+        return False
+
+    def add(self, n: int, c: Any, fresh: bool = False) -> None:
+        """Adds a cotangent to what waits for `n`, and notes its size. Nothing is added in place."""
+        if self.marked is not None and n not in self.marked:
+            return
+        self._shares[n] = self._shares.get(n, 0.0) + (c if type(c) is float else self._size(n, c))
+        old = self.cotangents.get(n)
+        if self.laned and old is not None and Lanes in (type(old), type(c)):
+            self.add_lanes(n, old, c)
+        else:
+            self.cotangents[n] = c if old is None else old + c
+        self.owned.discard(n)
+
+    def _add_part(self, n: int, parts: int, index: int, g: Any) -> None:
+        self._shares[n] = size_of(g)
+        super()._add_part(n, parts, index, g)
+
+    def _accumulate(self, rule: Any, m: Any, n: int, g: Any, y: Any, x: Any, options: Any) -> None:
+        super()._accumulate(rule, m, n, g, y, x, options)
+        if self.marked is None or n in self.marked:
+            self._shares[n] = size_of(primal(g.v) if type(g) is Value else g)
+
+    def _note(self, n: int, edge: Edge) -> None:
+        known = self.onward.get(n)
+        if known is None or _rank(edge) >= _rank(known):
+            self.onward[n] = edge
+        if n in self.detailed:
+            self.edges.setdefault(n, []).append(edge)
+
+    def _keep(self, n: int, g: Any) -> None:
+        self.kept[n] = g.copy() if shape_of(g) and n in self.owned else g
+
+
+def _rank(edge: Edge) -> tuple[float, float]:
+    return (abs(edge.share) if edge.share == edge.share else math.inf), abs(edge.cotangent)
+
+
+def size_of(value: Any) -> float:
+    """A float as it is; of an array, or several, the largest absolute value; nan where there is one."""
+    if type(value) is float:
+        return value
+    if value is None:
+        return 0.0
+    if type(value) is list:
+        sizes = [abs(size_of(part)) for part in value]
+        return next((s for s in sizes if s != s), max(sizes, default=0.0))
+    if type(value) is Lanes:
+        value = value.array
+    if shape_of(value):
+        return float(abs(value).max()) if value.size else 0.0
+    return abs(value) if is_complex(value) else float(value)
+
+
+def walk(
+    run: Run,
+    seeds: list[tuple[Traced, Any]],
+    wanted: set[int],
+    window: Window,
+    detailed: Iterable[int] = (),
+    masks: dict[int, Any] | None = None,
+) -> Walk | None:
+    """A walk from targets with their cotangents to what is wanted; None where there is no way. Sources that the window came
+    to watch late must be asked for one by one. Raises GradcliError as `sweep`."""
+    made: list[Walk] = []
+
+    def make(run: Run, wanted: set[int], marked: set[int] | None, outside: set[int]) -> Walk:
+        made.append(Walk(run, wanted, marked, outside, frozenset(detailed), masks))
+        return made[-1]
+
+    found = sweep(run, seeds, wanted, recorded=False, window=window, walk=make)
+    if not made:
+        return None
+    made[-1].found = found
+    for number in wanted & made[-1].detailed & found.keys():  # leaves, which are never passed
+        made[-1].kept.setdefault(number, found[number])
+    return made[-1]
+
+
+# ---- partials --------------------------------------------------------------------------------------------------------
+
+
+class _Single(Walk):
+    """The pull of one record by itself."""
+
+    def pulled(self, record: Record, g: Any) -> dict[int, Any]:
+        self.segment = record.segment
+        self._pass(record.site, record.inputs, record.a, record.b, g, record.y, record.number)
+        return self.cotangents
+
+
+def shares(run: Run, record: Record, g: Any) -> dict[int, Any]:
+    """What one record gives to its active inputs for the cotangent `g` of its value. Raises GradcliError as a sweep."""
+    trace = record.segment.trace
+    active = {n for n in record.inputs if not isinstance(trace, KeepingTrace) or n in trace.active}
+    return _Single(run, set(), active, set()).pulled(record, g)
+
+
+def partial_by(run: Run, record: Record, n: int) -> Any:
+    """The derivative of the value of a record by its input `n`: a number for a scalar by a scalar, an array of the elements'
+    own derivatives for an elementwise operation, None for any other."""
+    positions = [k for k, m in record.traced_operands() if m == n]
+    operands, op = record.operands, record.site.op
+    if op.elementwise and not any(type(v) is Lanes for v in (record.y, *operands)):
+        if type(record.y) is float and all(type(v) in (float, int, bool) for v in operands):
+            return sum(scalar_partial(op, k)(record.y, *operands) for k in positions)
+        return sum(array_partial(run.backend, op, k)(record.y, *operands) * 1.0 for k in positions)
+    if shape_of(record.y) or type(record.y) in (list, Lanes) or type(record.y) is Blank:
+        return None
+    if any(shape_of(operands[k]) or type(operands[k]) is Lanes for k in positions):
+        return None
+    return primal(shares(run, record, 1.0).get(n, 0.0))

@@ -1,0 +1,128 @@
+"""Why a gradient is zero: what an operation did that passed a cotangent on as nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...diagnostics import Span
+from ..ad.own_rules import OwnCall
+from ..backends.backend import is_inexact, shape_of
+from ..formulas.functions import array_partial
+from ..trace.run import Run
+from ..trace.tape import Blank
+from ..values.boxes import primal
+from ..values.kinds import show
+from ..values.lanes import Lanes
+from .ancestry import Record
+from .reasons import Reason
+from .walks import Edge, partial_by, size_of
+
+_STEPS = frozenset(("floor", "ceil", "round", "trunc", "sign", "floordiv"))
+_BOUNDS = frozenset(("clip", "minimum", "maximum"))
+_CHOICES = frozenset(("max", "min", "median", "where", "getitem", "take", "gather", "sort", "part", "tril", "triu", "diag"))
+_PRODUCTS = frozenset(("mul", "div", "matmul", "dot", "inner", "outer", "kron", "cross", "einsum", "prod", "cumprod", "xlogy"))
+_KINKS = frozenset(("abs", "norm", "hypot", "atan2", "std", "sinc"))
+# What flattens out so far that the slope is less than the smallest float.
+_FLATTENING = frozenset((
+    "sigmoid", "expit", "tanh", "erf", "erfc", "ndtr", "softmax", "log_softmax", "logsumexp", "softplus", "gelu", "silu", "exp",
+    "exp2", "expm1", "elu", "atan", "gammainc", "betainc", "logaddexp", "cross_entropy", "i0", "i1",
+))  # fmt: skip
+
+
+def zero_reason(run: Run, record: Record, n: int, edge: Edge, mask: Any = None) -> Reason:
+    """Why a record gives nothing to its input `n`, though it has a cotangent itself; in the elements of a mask, where that is
+    what was asked about, or where the cotangent isn't zero."""
+    op = record.site.op
+    name = op.infix or op.name
+    code, text, help = _judged(run, record, n, edge, f"`{name}`", mask)
+    return Reason(code, text, record.site.span, help, record.calls)
+
+
+def cancelled(span: Span | None) -> Reason:
+    """The reason where several ways add up to nothing."""
+    text = "its ways to the target cancel: their shares in the gradient add up to 0"
+    return Reason("cancelled", text, span, "nothing is lost: the target doesn't move with it")
+
+
+def _judged(run: Run, record: Record, n: int, edge: Edge, name: str, mask: Any) -> tuple[str, str, str]:
+    """The reason code, what it says here, and the fix."""
+    op = record.site.op.name
+    positions = [k for k, m in record.traced_operands() if m == n]
+    operand = None if type(record.b) is OwnCall else record.operands[positions[0]]
+    at = _at(_within(operand, mask))
+    if type(record.b) is OwnCall:
+        return "rule_gives_zero", f"the rule of {name} gives 0 here", "check the rule with `gradcli check`"
+    if len(positions) > 1 and _cancels_itself(run, record, positions):
+        return "cancelled", f"{name} takes it twice, and the two shares cancel", "the result doesn't move with it"
+    if op == "relu":
+        return "dead_relu", f"`relu` is 0{at}, and flat there", "`leaky_relu`, `softplus` or `gelu` pass something there, too"
+    if op in _STEPS:
+        return (
+            "flat",
+            f"{name} is a step function, whose derivative is 0",
+            "compute with the value itself",
+        )
+    if op in _BOUNDS:
+        what = "a bound holds" if op == "clip" else "the other value is taken"
+        return "clipped", f"{name} doesn't move{at}: {what}", "inside the bounds it does; `softplus` is a smooth bound"
+    if op in _CHOICES:
+        return "not_chosen", f"{name} takes other values than this one", "at inputs where it is chosen there is a gradient"
+    if op in _PRODUCTS and not _underflows(run, record, n, edge, mask):
+        other = _others(record, positions)
+        return "zero_factor", f"{name} multiplies it by 0{other}", "let the factor start at another value than 0"
+    if op == "softmax" and type(record.y) is not Blank and bool(((record.y > 0) & (record.y < 1)).any()):
+        return "cancelled", "the elements of `softmax` always add up to 1", "nothing is lost: their sum doesn't move"
+    if op in _FLATTENING:
+        fix = "keep its argument small: normalise it, or compute with logarithms (`log_softmax`, `logsumexp`)"
+        return "saturated", f"{name} is saturated{at}: its slope is 0 in floating point", fix
+    if op in _KINKS:
+        return "kink", f"{name} has a kink{at}, where its derivative counts as 0", "`gradcli ops` has the conventions at kinks"
+    if _underflows(run, record, n, edge, mask):
+        return "vanished", f"the product of slopes is less than the smallest float from {name} on", "scale the values"
+    return "stationary", f"the derivative of {name} is 0{at}", "start elsewhere: here it is at a minimum, a maximum or a saddle"
+
+
+def _at(operand: Any) -> str:
+    """` at 2.0`, ` at values from -3.0 to 0.0`; "" where the values weren't kept."""
+    if operand is None or type(operand) in (Blank, Lanes, list):
+        return ""
+    if not shape_of(operand):
+        return f" at {show(primal(operand))}"
+    if not operand.size or not is_inexact(operand) or operand.dtype.kind == "c":
+        return ""
+    low, high = float(operand.min()), float(operand.max())
+    return f" at {show(low)}" if low == high else f" at values from {show(low)} to {show(high)}"
+
+
+def _others(record: Record, positions: list[int]) -> str:
+    """`, the value of `b`` in words: what the other operand is."""
+    names = {0: "left", 1: "right"}
+    others = [k for k in range(len(record.operands)) if k not in positions]
+    if len(record.operands) != 2 or len(others) != 1 or not record.site.op.infix:
+        return ""
+    value = record.operands[others[0]]
+    zero = type(value) is not Blank and not size_of(value * 1.0 if not shape_of(value) else value)
+    return f" on its {names[others[0]]}" if zero else ""
+
+
+def _underflows(run: Run, record: Record, n: int, edge: Edge, mask: Any) -> bool:
+    """Whether the partial isn't zero, but for the limits of floats: the product with the cotangent is."""
+    partial = partial_by(run, record, n)
+    if partial is None:
+        return bool(abs(edge.cotangent) < 1e-150)
+    return bool(size_of(_within(partial, mask)) != 0)
+
+
+def _within(value: Any, mask: Any) -> Any:
+    """The elements of an array in a mask of its shape; any other value as it is."""
+    fits = mask is not None and value is not None and type(value) not in (Blank, list, Lanes)
+    return value[mask] if fits and shape_of(mask) == shape_of(value) != () else value
+
+
+def _cancels_itself(run: Run, record: Record, positions: list[int]) -> bool:
+    """Whether an operation that takes one value in several positions has partials by them that aren't zero by themselves."""
+    op, operands = record.site.op, record.operands
+    if not op.elementwise or type(record.y) is Lanes:
+        return True
+    partials = [array_partial(run.backend, op, k)(record.y, *operands) for k in positions]
+    return any(size_of(p * 1.0) != 0 for p in partials)

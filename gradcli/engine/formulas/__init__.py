@@ -1,0 +1,1 @@
+"""How is a formula of the table computed, on numbers and on arrays?"""

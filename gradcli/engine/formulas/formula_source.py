@@ -1,0 +1,165 @@
+"""The source of functions that compute formulas, with invented names; nothing of a user's program is in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from types import CodeType, FunctionType
+from typing import Any
+
+from ...ops.formula import Formula
+from . import scalars
+
+_INFIX = {"add": "+", "sub": "-", "mul": "*", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
+_INFIX_THAT_RAISES = {**_INFIX, "div": "/", "floordiv": "//", "mod": "%"}
+STRICT = frozenset(("strict_mul",))
+DEEP = 40  # parentheses in each other, of which Python reads 200
+REFUSING = (ValueError, OverflowError, ZeroDivisionError)  # how Python refuses what IEEE has a value for
+REFUSED = f"except ({', '.join([error.__name__ for error in REFUSING])})"
+
+
+def function_of(source: str, label: str, names: dict[str, Any]) -> Callable[..., Any]:
+    """The function that a source defines, where names stand for these."""
+    # A copy of the code, since the interpreter makes it fit the names that a function meets.
+    return FunctionType(_code_of(source, label).replace(), names)
+
+
+@lru_cache(maxsize=1024)
+def _code_of(source: str, label: str) -> CodeType:
+    """The code of the function; many are written in the same way, and differ in what their names stand for."""
+    return next(part for part in compile(source, label, "exec").co_consts if type(part) is CodeType)
+
+
+class FormulaSource:
+    """The source of a function body that computes formulas, sharing what they share.
+
+    arrays  for arrays; else for floats
+    fast    floats by the bare functions and operators of Python, which may raise what `REFUSED` says; and strict products
+            as plain ones, which are right where the result is finite
+    strict  whether strict products are strict; always so unless said otherwise
+    """
+
+    def __init__(self, arrays: bool, fast: bool = False, strict: bool = True) -> None:
+        self.arrays, self.fast, self.strict = arrays, fast, strict and not fast
+        self.infix = _INFIX_THAT_RAISES if fast else _INFIX
+        self.lines: list[str] = []
+        self.conditions = 0
+        self.names: dict[str, Any] = {"inf": float("inf"), "nan": float("nan")}
+        self._before = 0  # lines of what this is inside of
+        self._text: dict[int, str] = {}
+        self._depth: dict[int, int] = {}  # of the parentheses in it
+        self._nodes: dict[tuple[Any, ...], Formula] = {}  # one for each that is written in the same way
+        self._interns: dict[int, Formula] = {}  # which of these a node stands for, by its identity
+        self._read: list[Formula] = []  # the formulas that such nodes are of: while they live, no other has that identity
+
+    def inside(self) -> FormulaSource:
+        """Lines that run on one side of a branch only, after those that there are, and with the same names."""
+        inner = FormulaSource(self.arrays)
+        inner.fast, inner.strict, inner.infix, inner.names = self.fast, self.strict, self.infix, self.names
+        inner._before = self._before + len(self.lines)
+        inner._text, inner._depth, inner._nodes = self._text.copy(), self._depth.copy(), self._nodes.copy()
+        inner._interns, inner._read = self._interns.copy(), self._read.copy()
+        return inner
+
+    def value(self, formula: Formula) -> str:
+        """The expression that computes `formula`; nodes used more than once get a local name, and where they nest deep."""
+        return self.values([formula])[0]
+
+    def values(self, formulas: list[Formula]) -> list[str]:
+        """The same of several, which share what they have in common."""
+        formulas = [self._interned(formula) for formula in formulas]
+        nodes = {id(node): node for formula in formulas for node in formula.nodes_but(self._text)}
+        uses: dict[int, int] = {}
+        for formula in formulas:
+            uses[id(formula)] = uses.get(id(formula), 0) + len(formulas) - 1
+        for node in nodes.values():
+            for argument in node.arguments:
+                uses[id(argument)] = uses.get(id(argument), 0) + 1
+        for node in nodes.values():
+            text = self._node(node)
+            depth = 1 + max([self._depth[id(a)] for a in node.arguments], default=-1)
+            if node.arguments and (uses.get(id(node), 0) > 1 or depth > DEEP):
+                name = f"t{self._before + len(self.lines)}"
+                self.lines.append(f"{name} = {text}")
+                text, depth = name, 0
+            self._text[id(node)], self._depth[id(node)] = text, depth
+        return [self._text[id(formula)] for formula in formulas]
+
+    def _interned(self, formula: Formula) -> Formula:
+        """The formula with each subexpression once, however often it was built."""
+        made = self._interns
+        self._read.append(formula)
+        for node in formula.nodes_but(made):
+            arguments = tuple([made[id(a)] for a in node.arguments])
+            found = simplified(node.kind, arguments) if arguments else None
+            if found is None:
+                # By its text -0.0 isn't 0.0, and 1 isn't 1.0.
+                key = (node.kind, node.value, *map(id, arguments)) if arguments else (node.kind, repr(node.value))
+                found = self._nodes.get(key)
+                if found is None:
+                    found = self._nodes[key] = Formula(node.kind, node.value, arguments)
+            made[id(node)] = found
+        return made[id(formula)]
+
+    def _node(self, node: Formula) -> str:
+        if node.kind == "number":
+            return repr(node.value) if type(node.value) is not complex and node.value >= 0 else f"({node.value!r})"
+        if node.kind == "operand":
+            return f"x{node.value}"
+        if node.kind == "result":
+            return "y"
+        arguments = [self._text[id(a)] for a in node.arguments]
+        if node.kind in self.infix:
+            return f"({arguments[0]} {self.infix[node.kind]} {arguments[1]})"
+        if not self.strict and node.kind in STRICT:
+            return f"({arguments[0]} * {arguments[1]})"
+        if node.kind == "neg":
+            return f"(-{arguments[0]})"
+        if node.kind == "where":
+            condition, then, otherwise = arguments
+            if not self.arrays:
+                return f"({then} if {condition} else {otherwise})"
+            self.names["where"] = None
+            if len(then) + len(otherwise) < 200:  # of scalar operands the condition is one bool: only one side is computed
+                self.conditions += 1
+                c = f"c{self.conditions}"
+                both = f"where({c}, {then}, {otherwise})"
+                return f"({then} if ({c} := {condition}) is True else {otherwise} if {c} is False else {both})"
+        self.names[node.kind] = None  # filled in by the caller, who knows the backend
+        return f"{node.kind}({', '.join(arguments)})"
+
+    def found(self, lookup: Callable[[str], Any]) -> dict[str, Any]:
+        """The names in the source and what they stand for; functions by `lookup`."""
+        return {name: lookup(name) if value is None else value for name, value in self.names.items()}
+
+    def function(
+        self, parameters: str, result: str, lookup: Callable[[str], Any], refused: Callable[..., Any] | None = None
+    ) -> Callable[..., Any]:
+        """The function. Where Python refuses an operation, `refused` answers instead."""
+        names = self.found(lookup)
+        lines = [*self.lines, f"return {result}"]
+        if refused is not None:
+            names["refused"] = refused
+            lines = ["try:", *[f"    {line}" for line in lines], f"{REFUSED}:", f"    return refused({parameters})"]
+        body = "".join(f"    {line}\n" for line in lines)
+        return function_of(f"def f({parameters}):\n{body}", "<formula>", names)
+
+
+def simplified(kind: str, arguments: tuple[Formula, ...]) -> Formula | None:
+    """What is the same to the last bit: `x**1`, `1*x` and `x/1` are x, and `2 - 1` is 1; None for anything else."""
+    if kind == "where" and (condition := arguments[0]).kind == "eq":
+        a, b = condition.arguments
+        if a.kind == b.kind == "number":
+            return arguments[1] if a.value == b.value else arguments[2]
+    if len(arguments) != 2:
+        return None
+    a, b = arguments
+    if kind in ("add", "sub", "mul") and a.kind == b.kind == "number":
+        return Formula("number", scalars.FAST[kind](a.value, b.value))
+    if (kind in ("pow", "div", "mul") and is_number(b, 1.0)) and a.kind != "number":
+        return a
+    return b if kind == "mul" and is_number(a, 1.0) and b.kind != "number" else None
+
+
+def is_number(formula: Formula, value: float) -> bool:
+    return formula.kind == "number" and not isinstance(formula.value, complex) and formula.value == value

@@ -1,0 +1,300 @@
+"""Readings of the table's formulas: as functions on floats and as functions on arrays.
+
+A formula (`ops/formula.py`) is turned into the source of a small function with invented names, compiled once, and kept.
+Nothing of a user's program is in it: it is made from the table's entries alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from functools import partial as partial_of
+from typing import Any, TypeVar
+
+from ...ops import OPS
+from ...ops.formula import Formula, read_forward, read_partial
+from ...ops.op import Op
+from ...ops.registry import on_change
+from ..backends.backend import Backend, is_complex
+from ..backends.chunks import added, in_chunks
+from . import scalars
+from .formula_source import FormulaSource, is_number
+from .special import kernel_on_arrays, special_on_floats
+
+Made = TypeVar("Made")
+
+
+def per_op(make: Callable[..., Made]) -> Callable[..., Made]:
+    """Keeps what is made of an op, until the table changes; but not for ever, since programs make ops of their own
+    (`compound.py`)."""
+    made = lru_cache(maxsize=1024)(make)
+    on_change(made.cache_clear)
+    return made
+
+
+@per_op
+def forward_formula(op: Op) -> Formula:
+    assert op.forward is not None
+    return read_forward(op.forward, len(op.signature.operands))
+
+
+@per_op
+def partial_formula(op: Op, operand: int) -> Formula:
+    """The partial derivative of an elementwise op by one operand, as a formula of the result and the operands."""
+    rule = op.partials[operand]
+    assert rule is not None, f"operand {operand} of `{op.name}` is an order"
+    return read_partial(rule, len(op.signature.operands))
+
+
+@per_op
+def partial_on_reals(op: Op, operand: int) -> Formula:
+    """The same for real operands: the partials of `imag` and `angle` are imaginary, and no real number moves that way."""
+    partial = partial_formula(op, operand)
+    turns = any(node.kind == "number" and type(node.value) is complex for node in partial)
+    return Formula("number", 0.0) if turns else partial
+
+
+@per_op
+def rule_reads(op: Op, operands: tuple[int, ...]) -> frozenset[int | str]:
+    """The operands, and "result", whose values the partials by `operands` read."""
+    return frozenset().union(*(partial_formula(op, k).reads() for k in operands))
+
+
+def chosen(formula: Formula) -> set[int]:
+    """The operands that a formula may give as they are."""
+    if formula.kind == "where":
+        return chosen(formula.arguments[1]) | chosen(formula.arguments[2])
+    return {int(formula.value)} if formula.kind == "operand" else set()
+
+
+def _operands(op: Op) -> str:
+    return ", ".join(f"x{k}" for k in range(len(op.signature.operands)))
+
+
+# ---- on floats -------------------------------------------------------------------------------------------------------
+
+
+@per_op
+def scalar_function(op: Op) -> Callable[..., Any]:
+    """The op on Python floats; never raises, IEEE results."""
+    if op.forward is None:
+        function: Callable[..., Any] | None = getattr(scalars, op.name, None)
+        return function or special_on_floats(op)
+    source = FormulaSource(arrays=False)
+    return source.function(_operands(op), source.value(forward_formula(op)), scalar_by_name)
+
+
+def scalar_by_name(name: str) -> Callable[..., Any]:
+    """The function of an op on floats, which never raises."""
+    return scalar_function(OPS[name])
+
+
+def fast_by_name(name: str) -> Callable[..., Any]:
+    """The bare function of an op on floats, where there is one: it may raise."""
+    return scalars.FAST.get(name) or scalar_function(OPS[name])
+
+
+@per_op
+def scalar_partial(op: Op, operand: int) -> Callable[..., Any]:
+    """The partial by one operand on floats: `(y, *operands) -> partial`."""
+    source = FormulaSource(arrays=False)
+    return source.function(f"y, {_operands(op)}", source.value(partial_on_reals(op, operand)), scalar_by_name)
+
+
+def strict(g: float, partial: float) -> float:
+    """The product, but 0 where it is nan and either factor 0: what nothing depends on, or what doesn't move, contributes nothing.
+    A product that is 0 anyway keeps its sign, so that who repairs and who needn't agree on it."""
+    product = g * partial
+    return 0.0 if product != product and (g == 0.0 or partial == 0.0) else product
+
+
+@per_op
+def scalar_pull(op: Op, operands: tuple[int, ...], repairs: bool) -> Callable[..., Any]:
+    """The pullback on floats, `(g, y, x0, x1) -> cotangent`, or the list of them for more than one active operand.
+
+    `repairs`: a product with a cotangent or a partial of exactly 0 is 0, whatever the other.
+    """
+    source = FormulaSource(arrays=False, fast=not repairs)
+    source.names["strict"] = strict
+    results = []
+    for position, k in enumerate(operands):
+        partial = partial_on_reals(op, k)
+        if is_number(partial, 1.0):
+            results.append("g")
+        elif is_number(partial, -1.0):
+            results.append("-g")
+        elif is_number(partial, 0.0):
+            results.append("0.0")
+        else:
+            value = source.value(partial)
+            source.lines.append(f"c{position} = strict(g, {value})" if repairs else f"c{position} = g * {value}")
+            results.append(f"c{position}")
+    parameters = ", ".join(["g", "y", *(f"x{k}" for k in range(max(2, len(op.signature.operands))))])
+    if repairs:
+        return source.function(parameters, ", ".join(results), scalar_by_name)
+    return source.function(parameters, ", ".join(results), fast_by_name, _repairing(scalar_pull, op, operands))
+
+
+def _repairing(reading: Callable[..., Any], op: Op, operands: tuple[int, ...]) -> Callable[..., Any]:
+    """The reading that repairs products: few ops ever need it, so it is written when one does."""
+    return lambda *values: reading(op, operands, True)(*values)
+
+
+@per_op
+def scalar_push(op: Op, operands: tuple[int, ...], repairs: bool = False) -> Callable[..., float]:
+    """The pushforward on floats, `(y, x0, x1, t0, t1) -> tangent`, with a tangent for each active operand.
+
+    `repairs`: a product with a tangent or a partial of exactly 0 is 0; else that is asked for where the result isn't finite.
+    """
+    source = FormulaSource(arrays=False, fast=not repairs)
+    terms = tangent_terms(source, op, operands, repairs)
+    n = len(op.signature.operands)
+    parameters = ", ".join(["y", *(f"x{k}" for k in range(n)), *(f"t{k}_" for k in range(len(operands)))])
+    if repairs:
+        return source.function(parameters, " + ".join(terms), scalar_by_name)
+    repaired = source.names["repaired"] = _repairing(scalar_push, op, operands)
+    source.lines.append(f"t = {' + '.join(terms)}")
+    return source.function(parameters, f"t if t - t == 0.0 else repaired({parameters})", fast_by_name, repaired)
+
+
+def tangent_terms(source: FormulaSource, op: Op, operands: tuple[int, ...], repairs: bool = False) -> list[str]:
+    """What a tangent is the sum of, given the locals `y`, `x0`, …, and `t0_`, … for the tangent of each active operand."""
+    source.names["strict"] = strict
+    terms = []
+    for position, k in enumerate(operands):
+        partial = partial_on_reals(op, k)
+        if is_number(partial, 1.0):
+            terms.append(f"t{position}_")
+        elif is_number(partial, -1.0):
+            terms.append(f"-t{position}_")
+        elif is_number(partial, 0.0):
+            terms.append("0.0")
+        elif repairs:
+            terms.append(f"strict(t{position}_, {source.value(partial)})")
+        else:
+            terms.append(f"t{position}_ * {source.value(partial)}")
+    return terms
+
+
+# ---- on arrays -------------------------------------------------------------------------------------------------------
+
+
+def array_by_name(backend: Backend, name: str) -> Callable[..., Any]:
+    return backend.where if name == "where" else array_function(backend, OPS[name])
+
+
+def _array_by_name(backend: Backend) -> Callable[[str], Any]:
+    return partial_of(array_by_name, backend)
+
+
+@per_op
+def array_function(backend: Backend, op: Op) -> Callable[..., Any]:
+    """The op on arrays of the backend (and scalars among them)."""
+    if op.name == "strict_mul":
+        return partial_of(strict_product, backend.xp)
+    if op.kernel is not None:
+        return kernel_on_arrays(backend, op)
+    if op.forward is None:
+        return backend.function(op)
+    source = FormulaSource(arrays=True)
+    formula = forward_formula(op)
+    function = source.function(_operands(op), source.value(formula), _array_by_name(backend))
+    if sum(1 for node in formula if node.arguments) < 2:
+        return function  # one pass as it is
+    return in_chunks(backend, function)
+
+
+@per_op
+def array_partial(backend: Backend, op: Op, operand: int, strict: bool = True) -> Callable[..., Any]:
+    """The partial by one operand on arrays: `(y, *operands) -> partial`. One that is 1 where a condition holds and 0
+    elsewhere comes as bools, which have no float type to convert to or from. Without `strict`, products inside are plain
+    ones, right where the result is finite."""
+    source = FormulaSource(arrays=True, strict=strict)
+    partial = partial_formula(op, operand)
+    formula = partial.arguments[0] if is_mask(partial) else partial
+    return source.function(f"y, {_operands(op)}", source.value(formula), _array_by_name(backend))
+
+
+def is_mask(partial: Formula) -> bool:
+    """Whether it is 1 where a condition holds, and 0 elsewhere."""
+    return partial.kind == "where" and is_number(partial.arguments[1], 1.0) and is_number(partial.arguments[2], 0.0)
+
+
+@per_op
+def is_bounded(op: Op, operand: int) -> bool:
+    """Whether the partial by an operand is finite wherever it is: a number, or 1 or 0."""
+    partial = partial_formula(op, operand)
+    return partial.kind == "number" or is_mask(partial)
+
+
+@per_op
+def array_pull(backend: Backend, op: Op, operand: int, repairs: bool, summed: bool) -> Callable[..., Any]:
+    """The pullback on arrays by one operand, `(g, y, *operands) -> cotangent`, not yet summed to the operand's shape;
+    where it is `summed`, for a scalar operand, the sum of all of it.
+
+    Two buffers of its shape may be given: `into`, to be overwritten (that of `g`), and `onto`, to be added to.
+    """
+    partial = partial_formula(op, operand)
+    xp = backend.xp
+    if is_number(partial, 1.0):
+        return lambda g, y, *operands, into=None, onto=None: g if onto is None else xp.add(onto, g, onto)
+    if is_number(partial, -1.0):
+        return lambda g, y, *operands, into=None, onto=None: (
+            xp.negative(g, out=into) if onto is None else xp.subtract(onto, g, onto)
+        )
+    if is_number(partial, 0.0):
+        return lambda g, y, *operands, into=None, onto=None: _nothing(xp, g) if onto is None else onto
+    function = array_partial(backend, op, operand, repairs)
+    if is_mask(partial) and not (repairs or summed):
+        return lambda g, y, *operands, into=None, onto=None: added(xp.multiply(g, function(y, *operands), out=into), onto)
+
+    def pull(g: Any, y: Any, *operands: Any, out: Any = None) -> Any:
+        partial = function(y, *operands)
+        if is_complex(partial):
+            partial = partial.conjugate()
+        if summed and not repairs and getattr(g, "ndim", 0) == 1 and getattr(partial, "shape", ()) == g.shape:
+            return xp.dot(g, partial)  # without an array for the products
+        product = strict_product(xp, g, partial) if repairs else g * partial if out is None else xp.multiply(g, partial, out=out)
+        return product.sum() if summed and hasattr(product, "sum") else product
+
+    chunked = in_chunks(backend, pull, summed, writes=not (repairs or summed))
+    if repairs or summed or partial.kind not in ("operand", "result"):
+        return chunked
+
+    def pull_once(g: Any, y: Any, *operands: Any, into: Any = None, onto: Any = None) -> Any:
+        """The same for one product, which needs no pieces."""
+        if onto is not None:
+            return chunked(g, y, *operands, onto=onto)
+        factor = function(y, *operands)
+        fits = into is not None and not is_complex(factor) and getattr(factor, "dtype", into.dtype) == into.dtype
+        return pull(g, y, *operands, out=into if fits else None)
+
+    return pull_once
+
+
+def _nothing(xp: Any, like: Any) -> Any:
+    return xp.zeros_like(like) if getattr(like, "shape", ()) else 0.0
+
+
+@per_op
+def array_push(backend: Backend, op: Op, operand: int) -> Callable[..., Any]:
+    """The share of one operand's tangent in that of the result, `(t, y, *operands) -> tangent`, as broadcasting leaves it."""
+    partial = partial_formula(op, operand)
+    if is_number(partial, 1.0):
+        return lambda t, y, *operands: t
+    if is_number(partial, -1.0):
+        return lambda t, y, *operands: -t
+    if is_number(partial, 0.0):
+        return lambda t, y, *operands: _nothing(backend.xp, t)
+    function = array_partial(backend, op, operand)
+    return in_chunks(backend, lambda t, y, *operands: strict_product(backend.xp, t, function(y, *operands)))
+
+
+def strict_product(xp: Any, g: Any, partial: Any) -> Any:
+    """`strict` on arrays: repaired only once a non-finite product shows up."""
+    product = g * partial
+    # A finite sum can't have a non-finite term; an infinite one may still be repaired for nothing, which is harmless.
+    total = product.sum() if getattr(product, "ndim", 0) else product
+    if not xp.isfinite(total):
+        product = xp.where(xp.isnan(product) & ((g == 0) | (partial == 0)), 0.0, product)
+    return product

@@ -1,0 +1,1 @@
+"""How does a statement or an expression execute?"""

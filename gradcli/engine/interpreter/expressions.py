@@ -1,0 +1,272 @@
+"""Expressions as closures: each resolved node becomes one function of a frame.
+
+Operations on one or two scalars have closures of their own (`scalar_closures.py`); everything else goes through `apply`,
+which means the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from ...lang import program
+from ..calls import builtins, functions, modules
+from ..calls import closures as calls
+from ..compilation import indexing
+from ..compilation.compiler import Closure, Compiler, is_slot
+from ..compilation.conditions import compile_condition, truth
+from ..formulas.functions import scalar_function
+from ..formulas.scalars import FAST
+from ..lanes.divergence import MERGE, choose
+from ..operations.apply import apply
+from ..operations.equality import compares_whole, same
+from ..operations.overwriting import WRITES_OVER, gives_new
+from ..trace.tape import Site, primal
+from ..values.kinds import FRAME_HEAD, UNSET, List
+from . import scalar_closures
+from .scalar_closures import Operand
+
+
+def _operand(c: Compiler, node: program.Expression) -> Operand:
+    """How a scalar operation gets at an operand: constants and plain slots without a call."""
+    if isinstance(node, program.Constant) and type(node.value) in (float, int):
+        return Operand("float" if type(node.value) is float else "int", node.value)
+    if is_slot(node):
+        return Operand("slot", node.slot.index + FRAME_HEAD)  # type: ignore[union-attr]
+    return Operand("closure", c.value(node))
+
+
+# ---- leaves ----------------------------------------------------------------------------------------------------------
+
+
+def _constant(c: Compiler, node: program.Constant) -> Closure:
+    value = node.value
+    if type(value) is float and c.settings.dtype == "float32":
+        return lambda frame: frame[0].real(value)
+    return lambda frame: value
+
+
+def _read(c: Compiler, node: program.Read) -> Closure:
+    k, name, span = node.slot.index + FRAME_HEAD, node.slot.name, node.span
+
+    def unassigned(frame: list[Any]) -> Any:
+        frame[0].fail(
+            "E307", f"`{name}` has no value yet", span, help="no statement that assigns it has been executed on this path"
+        )
+
+    if node.slot.cell:
+
+        def read_cell(frame: list[Any]) -> Any:
+            value = frame[k][0]
+            return unassigned(frame) if value is UNSET else value
+
+        return read_cell
+    if node.checked:
+
+        def read_checked(frame: list[Any]) -> Any:
+            value = frame[k]
+            return unassigned(frame) if value is UNSET else value
+
+        return read_checked
+    return lambda frame: frame[k]
+
+
+def _builtin(c: Compiler, node: program.Builtin) -> Closure:
+    c.rules = c.rules or node.op.reverse_only
+    c.asks = c.asks or builtins.asks_of_values(node.op)  # whoever calls it may be a function
+    return lambda frame: node.op
+
+
+# ---- operations ------------------------------------------------------------------------------------------------------
+
+_LONG_CHAIN = 16  # links; longer ones are walked in a loop, so that no chain nests closures deep
+
+
+def _apply(c: Compiler, node: program.Apply) -> Closure:
+    if node.op.engine:
+        return calls.compile_engine_call(c, node)
+    return c.lowering.operation(c, node, lambda: _operation(c, node))
+
+
+def _call(c: Compiler, node: program.Call) -> Closure:
+    return c.lowering.call(c, node, calls.compile_call(c, node))
+
+
+def _operation(c: Compiler, node: program.Apply) -> Closure:
+    if _is_binary(node):
+        return _binary_chain(c, node)
+    site = Site(node.op, node.span)
+    if node.op.elementwise and len(node.operands) == 1 and node.operands[0] is not None:
+        fast = FAST.get(node.op.name) or scalar_function(node.op)
+        if not c.slow and node.op.differentiable:
+            return scalar_closures.unary(site, _operand(c, node.operands[0]), fast)
+        operand = c.value(node.operands[0])
+        return lambda frame: apply(frame[0], site, (operand(frame),))
+    return calls.compile_structural(c, node, site, [None if o is None else c.value(o) for o in node.operands])
+
+
+def _is_binary(node: program.Expression) -> bool:
+    return isinstance(node, program.Apply) and node.op.elementwise and len(node.operands) == 2 and None not in node.operands
+
+
+def _binary_chain(c: Compiler, node: program.Apply) -> Closure:
+    """A binary operation. A long chain leans to the left: its spine is compiled and run in a loop, never by recursion."""
+    spine: list[Any] = [node]
+    while _is_binary(spine[-1].operands[0]):
+        spine.append(spine[-1].operands[0])
+    if len(spine) > _LONG_CHAIN:
+        first = c.value(spine[-1].operands[0])
+        links = [(Site(link.op, link.span), c.value(link.operands[1])) for link in reversed(spine)]
+
+        def chain(frame: list[Any]) -> Any:
+            run, value = frame[0], first(frame)
+            for site, right in links:
+                value = apply_any(run, site, value, right(frame))
+            return value
+
+        return chain
+    below = spine[-1].operands[0]
+    left = _operand(c, below)
+    for link in reversed(spine):
+        over = link.op.name in WRITES_OVER and gives_new(below) and not c.keeps_all
+        closure = _binary(c, Site(link.op, link.span), left, _operand(c, link.operands[1]), over)
+        left, below = Operand("closure", closure), link
+    return closure
+
+
+_apply_over = partial(apply, over=True)
+
+
+def _binary(c: Compiler, site: Site, left: Operand, right: Operand, over: bool = False) -> Closure:
+    if not c.slow and site.op.name in FAST and not (left.kind in _NUMBER_KINDS and right.kind in _NUMBER_KINDS):
+        if site.op.integers == "bool":
+            return scalar_closures.comparison(site, left, right, compare)
+        return scalar_closures.binary(site, left, right, _apply_over if over else apply)
+    a, b = _closure(left), _closure(right)
+    if over:
+        return lambda frame: apply(frame[0], site, (a(frame), b(frame)), over=True)
+    if site.op.integers == "bool":
+        return lambda frame: compare(frame[0], site, a(frame), b(frame))
+    return lambda frame: apply(frame[0], site, (a(frame), b(frame)))
+
+
+_NUMBER_KINDS = ("float", "int")
+
+
+def _closure(operand: Operand) -> Closure:
+    value = operand.value
+    if operand.kind == "closure":
+        closure: Closure = value
+        return closure
+    if operand.kind == "slot":
+        return lambda frame: frame[value]
+    return (lambda frame: frame[0].real(value)) if operand.kind == "float" else (lambda frame: value)
+
+
+def apply_any(run: Any, site: Site, a: Any, b: Any) -> Any:
+    """A binary operation on any two values: comparisons also take what isn't a number."""
+    return compare(run, site, a, b) if site.op.integers == "bool" else apply(run, site, (a, b))
+
+
+# ---- choice ----------------------------------------------------------------------------------------------------------
+
+
+def _conditional(c: Compiler, node: program.Conditional) -> Closure:
+    condition = compile_condition(c, node.condition)
+    then, otherwise = c.expression(node.then), c.expression(node.otherwise)
+    site = Site(MERGE, node.span)
+
+    def conditional(frame: list[Any]) -> Any:
+        holds = condition(frame)
+        if holds is True:
+            return then(frame)
+        return otherwise(frame) if holds is False else choose(frame, holds, then, otherwise, site)
+
+    return conditional
+
+
+def _logical(c: Compiler, node: program.Logical) -> Closure:
+    conditions = [compile_condition(c, o) for o in node.operands]
+    stop = node.kind == "or"
+    site = Site(MERGE, node.span)
+
+    def stopped(frame: list[Any]) -> bool:
+        return stop
+
+    def logical(frame: list[Any], first: int = 0) -> Any:
+        for k, condition in enumerate(conditions[first:], first + 1):
+            holds = condition(frame)
+            if holds is stop:
+                return stop
+            if holds is not (not stop):
+                rest = partial(logical, first=k)
+                then, otherwise = (stopped, rest) if stop else (rest, stopped)
+                return choose(frame, holds, then, otherwise, site)
+        return not stop
+
+    return logical
+
+
+def _chain(c: Compiler, node: program.Chain) -> Closure:
+    operands = [c.value(o) for o in node.operands]
+    sites = [Site(op, span) for op, span in zip(node.ops, node.spans, strict=True)]
+
+    merging = Site(MERGE, node.span)
+
+    def chain(frame: list[Any], first: int = 0, a: Any = None) -> Any:
+        a = a if first else operands[0](frame)
+        for k, (site, operand) in enumerate(zip(sites[first:], operands[first + 1 :], strict=True), first + 1):
+            b = operand(frame)
+            holds = truth(frame[0], compare(frame[0], site, a, b), site.span)
+            if holds is False:
+                return False
+            if holds is not True:
+                return choose(frame, holds, partial(chain, first=k, a=b), lambda frame: False, merging)
+            a = b
+        return True
+
+    return chain
+
+
+def compare(run: Any, site: Site, a: Any, b: Any) -> Any:
+    """A comparison of any two values."""
+    if site.op.name in ("eq", "ne") and compares_whole(primal(a), primal(b)):
+        return same(run, a, b) == (site.op.name == "eq")
+    return apply(run, site, (a, b))
+
+
+# ---- displays --------------------------------------------------------------------------------------------------------
+
+
+def _list(c: Compiler, node: program.ListDisplay) -> Closure:
+    items = [c.expression(i) for i in node.items]
+    return lambda frame: List([item(frame) for item in items])
+
+
+def _dict(c: Compiler, node: program.DictDisplay) -> Closure:
+    entries = [(key, c.expression(v)) for key, v in zip(node.keys, node.values, strict=True)]
+    return lambda frame: {key: value(frame) for key, value in entries}
+
+
+def _function(c: Compiler, node: program.FunctionLiteral) -> Closure:
+    return functions.compile_function(c, node.function)
+
+
+EXPRESSIONS: dict[type, Callable[[Compiler, Any], Closure]] = {
+    program.Constant: _constant,
+    program.Read: _read,
+    program.Builtin: _builtin,
+    program.Apply: _apply,
+    program.Call: _call,
+    program.MethodCall: lambda c, node: calls.compile_method_call(c, node),
+    program.Member: lambda c, node: indexing.compile_member(c, node),
+    program.Index: lambda c, node: indexing.compile_index(c, node),
+    program.ListDisplay: _list,
+    program.DictDisplay: _dict,
+    program.Conditional: _conditional,
+    program.Logical: _logical,
+    program.Chain: _chain,
+    program.FunctionLiteral: _function,
+    program.ModuleLiteral: lambda c, node: modules.compile_module(c, node),
+}

@@ -1,0 +1,150 @@
+"""`while` and `for`, as closures that return a completion: see `statements.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import repeat
+from typing import Any, TypeAlias
+
+from ...lang import program
+from ..compilation.choices import deciding
+from ..compilation.compiler import Closure, Compiler, counted
+from ..compilation.conditions import compile_condition
+from ..compilation.sequence import Completion, Statement, alive_after, compile_block
+from ..compilation.targets import compile_target
+from ..lanes.divergence import MERGE, Alive, Exits, Split, divide
+from ..operations.by_rows import RowRange
+from ..operations.iteration import LAZY, iterate
+from ..trace.tape import ROOM, SEGMENT_RECORDS, Site
+from ..values.kinds import BREAK, CONTINUE, FRAME_HEAD
+
+Step: TypeAlias = Callable[[list[Any], Any], Completion]
+
+
+def loop_body(c: Compiler, node: program.While | program.For) -> Statement:
+    """The body of a loop; an empty one counts as a step, or `while true { }` would never end."""
+    if c.counts and not node.body:
+        return counted(lambda frame: None, node.span)
+    return compile_block(c, node.body)
+
+
+def compile_while(c: Compiler, node: program.While) -> Statement:
+    condition, body = compile_condition(c, node.condition), loop_body(c, node)
+    site, alive = Site(MERGE, node.span), alive_inside(c, node)
+
+    def step(frame: list[Any], item: Any) -> Completion:
+        holds = condition(frame)
+        if holds is True:
+            return body(frame)
+        return BREAK if holds is False else divide(frame, holds, body, _leave_loop, site, alive)
+
+    return _loop(c, node, lambda frame: repeat(None), step)
+
+
+def _leave_loop(frame: list[Any]) -> Completion:
+    return BREAK
+
+
+def compile_for(c: Compiler, node: program.For) -> Statement:
+    setter, body = compile_target(c, node.target), loop_body(c, node)
+    sequence = _compile_sequence(c, node.iterable)
+    slot = node.target.slot if isinstance(node.target, program.NameTarget) else None
+    if slot is None or slot.cell or slot.index in c.declared:
+
+        def step(frame: list[Any], item: Any) -> Completion:
+            setter(frame, item)
+            return body(frame)
+
+        return _loop(c, node, sequence, step, _turns(c, node))
+    k = slot.index + FRAME_HEAD
+
+    def step_local(frame: list[Any], item: Any) -> Completion:
+        frame[k] = item
+        return body(frame)
+
+    return _loop(c, node, sequence, step_local, _turns(c, node))
+
+
+def _turns(c: Compiler, node: program.For) -> Callable[[RowRange, Step], Step]:
+    """How a `for` steps through a range that isn't equally long for all rows."""
+    site, alive = Site(MERGE, node.span), alive_inside(c, node)
+
+    def turns(items: RowRange, step: Step) -> Step:
+        def turn(frame: list[Any], item: Any) -> Completion:
+            holds = items.has(item)
+            if holds is True:
+                return step(frame, item)
+            return BREAK if holds is False else divide(frame, holds, lambda frame: step(frame, item), _leave_loop, site, alive)
+
+        return turn
+
+    return turns
+
+
+def alive_inside(c: Compiler, node: program.While | program.For) -> Alive:
+    """The slots that may be read after a turn of a loop: in the next one, or after the loop."""
+    return alive_after(c, node.body[-1] if node.body else node)
+
+
+def _loop(
+    c: Compiler,
+    node: program.While | program.For,
+    sequence: Callable[[list[Any]], Iterable[Any]],
+    step: Step,
+    turns: Any = None,
+) -> Statement:
+    """A loop: `step(frame, item)` for each item, up to one that breaks off or returns."""
+    site, alive = Site(MERGE, node.span), alive_inside(c, node)
+    long, is_while = c.lowering.loop(c, node), isinstance(node, program.While)
+
+    def loop(frame: list[Any]) -> Completion:
+        items = sequence(frame)
+        if long is not None and frame[0].group is None and (is_while or type(items) is range):
+            completion = long.run(frame, items, through)
+        else:
+            completion = through(frame, items)
+        return None if completion == BREAK else completion
+
+    def through(frame: list[Any], items: Iterable[Any]) -> Completion:
+        trace = frame[0].trace
+        exits, staying = None, True
+        began = turn = trace.limit  # see Note [Turning over] in tape.py
+        go = turns(items, step) if type(items) is RowRange else step
+        ended = None
+        for item in items:
+            if trace.limit > turn or trace.number > trace.limit - ROOM:
+                trace.turn_over()
+            turn = trace.number + SEGMENT_RECORDS
+            completion = go(frame, item)
+            if completion is not None and completion != CONTINUE:
+                if type(completion) is Split:
+                    exits = exits or Exits(frame, site, alive)
+                    staying = exits.stay(frame, completion)
+                    if staying:
+                        continue
+                    break
+                if exits is not None:
+                    return exits.rejoin(frame, completion, staying=True)
+                if completion != BREAK:
+                    return completion
+                ended = BREAK
+                break
+        if exits is not None:
+            return exits.rejoin(frame, None, staying)
+        if trace.limit > began:
+            trace.turn_over()
+        return ended
+
+    return loop
+
+
+def _compile_sequence(c: Compiler, node: program.Expression) -> Closure:
+    """What a `for` goes through; `range`, `zip` and `enumerate` as they come, without a list."""
+    if isinstance(node, program.Apply) and node.op.name in LAZY:
+        lazy, site = LAZY[node.op.name], Site(node.op, node.span)
+        operands = [c.expression(o) for o in node.operands if o is not None]
+        if node.op.name == "range":
+            operands = [deciding(c, operand, node.span) for operand in operands]
+        return lambda frame: lazy(frame[0], site, [operand(frame) for operand in operands])
+    value, span = c.value(node), node.span
+    return lambda frame: iterate(frame[0], value(frame), span)

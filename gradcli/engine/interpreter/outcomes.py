@@ -1,0 +1,163 @@
+"""`expect`: what a program claims of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf
+from typing import Any
+
+from ...diagnostics import Diagnostic, Span
+from ...lang import program
+from ..backends.backend import shape_of
+from ..compilation.compiler import Compiler
+from ..compilation.conditions import truth
+from ..operations.by_rows import joint
+from ..operations.equality import same
+from ..trace.run import Expectation, Run
+from ..trace.tape import primal
+from ..values.kinds import List, describe, is_number, plain, read, show, show_shape
+from ..values.lanes import Group, Lanes, spread
+
+RTOL, ATOL = 1e-9, 1e-12
+
+
+def note(run: Run, line: int, message: str, span: Span, bad: Any = None, group: Group | None = None) -> None:
+    """Records an expectation; an empty message means that it holds. Where that differs between rows of `group`, `bad` says
+    for which it doesn't; else it is the same for all that run."""
+    if not message:
+        run.expectations.append(Expectation(line, True))
+        return
+    group = group or run.group
+    rows: tuple[int, ...] = ()
+    if group is not None:
+        xp, whole = run.backend.xp, group.outermost()
+        failing = xp.arange(whole.size) if group is whole else group.way_to(whole)
+        rows = tuple((failing if bad is None else failing[bad]).tolist())
+    run.expectations.append(Expectation(line, False, message, Diagnostic("E601", message, span), rows))
+
+
+def compile_expect(c: Compiler, node: program.Expect) -> Callable[[list[Any]], None]:
+    value, line = c.value(node.value), node.span.line
+    if node.close_to is None:
+
+        def expect(frame: list[Any]) -> None:
+            holds = truth(frame[0], primal(value(frame)), node.value.span)  # it decides no path
+            where, bad, group = "", None, None
+            if type(holds) is Lanes:
+                bad, group, holds = ~holds.array, holds.group, False
+                where = f" in row {_first_row(frame[0], bad, group)} of `vmap`"
+            message = "" if holds else f"expected `{node.value.span.text}`, and it is false{where}"
+            note(frame[0], line, message, node.value.span, bad, group)
+
+        return expect
+    other = c.value(node.close_to)
+    options = [(name, c.value(expression)) for name, expression in node.options]
+
+    def expect_close(frame: list[Any]) -> None:
+        tolerances = {"rtol": RTOL, "atol": ATOL}
+        for name, option in options:
+            tolerances[name] = _tolerance(frame[0], name, option(frame), node.span)
+        a, b = value(frame), other(frame)
+        message = compare(frame[0], a, b, **tolerances)
+        if frame[0].claims is not None and not message:
+            frame[0].claims.append((a, b, node))
+        x, y = plain(a), plain(b)
+        by_rows = message and Lanes in (type(x), type(y)) and is_number(x) and is_number(y) and shape_of(x) == shape_of(y)
+        note(frame[0], line, message, node.span, *(_bad_rows(frame[0], x, y, **tolerances) if by_rows else ()))
+
+    return expect_close
+
+
+def _tolerance(run: Run, name: str, given: Any, span: Span) -> float:
+    value = plain(given)
+    if not isinstance(value, int | float) and not (hasattr(value, "dtype") and value.dtype.kind in "if" and value.size == 1):
+        run.fail("E311", f"`{name}` is {describe(read(given))}", span, help="a tolerance is a number, such as `1e-6`")
+    return float(value)
+
+
+def _first_row(run: Run, chosen: Any, group: Group) -> int:
+    """The first of the chosen rows, as the outermost `vmap` counts them."""
+    row = int(run.backend.xp.flatnonzero(chosen)[0])
+    outer: Group | None = group
+    while outer is not None and outer.parent is not None:
+        row, outer = int(outer.origin[row]), outer.parent
+    return row
+
+
+def _compare_rows(run: Run, x: Any, y: Any, rtol: float, atol: float) -> str:
+    """The same where values differ between rows: what is wrong in the first row where something is."""
+    if shape_of(x) != shape_of(y):
+        return f"expected shape {show_shape(shape_of(y))}, got {show_shape(shape_of(x))}"
+    bad, group = _bad_rows(run, x, y, rtol, atol)
+    if not bool(bad.any()):
+        return ""
+    k = int(run.backend.xp.flatnonzero(bad)[0])
+    mine, other = (run.backend.settle(spread(run.backend.xp, v, group).array[..., k].copy()) for v in (x, y))
+    return f"{compare(run, mine, other, rtol, atol)}, in row {_first_row(run, bad, group)} of `vmap`"
+
+
+def _bad_rows(run: Run, x: Any, y: Any, rtol: float, atol: float) -> tuple[Any, Group]:
+    """The rows in which values of one shape aren't close, among those of the group."""
+    group = joint(run, (x, y), None)
+    p, q = (spread(run.backend.xp, v, group).array for v in (x, y))
+    return ~_good(run, p, q, rtol, atol).reshape(-1, group.size).all(axis=0), group
+
+
+def _good(run: Run, x: Any, y: Any, rtol: float, atol: float) -> Any:
+    xp = run.backend.xp
+    p, q = (v.astype("float64") if v.dtype.kind in "bi" else v for v in (x, y))  # their differences would wrap, or be refused
+    return (xp.isfinite(q) & (xp.abs(p - q) <= atol + rtol * xp.abs(q))) | (x == y) | ((x != x) & (y != y))
+
+
+def compare(run: Run, a: Any, b: Any, rtol: float, atol: float) -> str:
+    """What is wrong with `a ~= b`, "" if nothing: equal shapes, |a - b| <= atol + rtol |b| in each element, nan equal to nan.
+    An infinity is close to itself only."""
+    x, y = plain(a), plain(b)
+    if isinstance(x, list) and isinstance(y, list) and len(x) == len(y):
+        messages = [compare(run, p, q, rtol, atol) for p, q in zip(x, y, strict=True)]
+        return next((f"element {k}: {m}" for k, m in enumerate(messages) if m), "")
+    if isinstance(x, dict) and isinstance(y, dict) and x.keys() == y.keys():
+        messages = [compare(run, x[k], y[k], rtol, atol) for k in x]
+        return next((f"entry `{k}`: {m}" for k, m in zip(x, messages, strict=True) if m), "")
+    if isinstance(x, list):
+        x = _array(run, x)
+    if isinstance(y, list):
+        y = _array(run, y)
+    if x is None or y is None or isinstance(x, str | dict | list) or isinstance(y, str | dict | list):
+        return "" if _thing(x) and _thing(y) and same(run, a, b) else f"expected {show(b)}, got {show(a)}"
+    if Lanes in (type(x), type(y)):
+        return _compare_rows(run, x, y, rtol, atol)
+    if shape_of(x) != shape_of(y):
+        return f"expected shape {show_shape(shape_of(y))}, got {show_shape(shape_of(x))}"
+    if not shape_of(x):
+        return "" if _close(x, y, rtol, atol) else f"expected {show(y)}, got {show(x)}{_difference(x, y)}"
+    xp, good = run.backend.xp, _good(run, x, y, rtol, atol)
+    if bool(good.all()):
+        return ""
+    flat_x, flat_y = x.ravel(), y.ravel()
+    worst = int(xp.argmin(good.ravel()))
+    return f"expected {show(flat_y[worst])}, got {show(flat_x[worst])} at element {worst} of {describe(x)}"
+
+
+def _array(run: Run, items: list[Any]) -> Any:
+    if Lanes in map(type, items):
+        group = joint(run, items, None)
+        return Lanes(run.backend.xp.stack([spread(run.backend.xp, item, group).array for item in items]), group)
+    try:
+        array = run.backend.xp.array(items)
+    except ValueError:
+        return items
+    return items if array.dtype == object or array.dtype.kind in "US" else array
+
+
+def _thing(value: Any) -> bool:
+    return value is None or isinstance(value, str | dict | list | List)
+
+
+def _close(x: Any, y: Any, rtol: float, atol: float) -> bool:
+    return bool(x == y or (x != x and y != y) or (abs(y) < inf and abs(x - y) <= atol + rtol * abs(y)))
+
+
+def _difference(x: Any, y: Any) -> str:
+    difference = abs(x - y)
+    return f", off by {difference:.3g}" + (f" (relative {difference / abs(y):.3g})" if y and difference == difference else "")

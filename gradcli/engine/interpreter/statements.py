@@ -1,0 +1,190 @@
+"""Statements as closures that return a completion: None (go on), BREAK, CONTINUE or RETURN; never an exception.
+
+Rows that run together (`lanes.py`) may end a statement differently: then the completion is a `Split` (`divergence.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from ...diagnostics import GradcliError, said
+from ...lang import program
+from ..calls import functions
+from ..compilation import declarations
+from ..compilation.compiled import compile_program, run_import
+from ..compilation.compiler import Compiler
+from ..compilation.conditions import compile_condition
+from ..compilation.paths import compile_assigned, compile_result
+from ..compilation.sequence import Completion, Statement, alive_after, compile_block
+from ..compilation.targets import compile_entry_read, compile_entry_write, compile_target
+from ..lanes.divergence import MERGE, divide
+from ..operations.apply import apply
+from ..operations.by_rows import part_off
+from ..trace.changes import note, take_back
+from ..trace.tape import Site
+from ..values.kinds import BREAK, CONTINUE, FRAME_HEAD, RESULT, RETURN, show
+from . import loops, outcomes, recorders
+
+# ---- assignment ------------------------------------------------------------------------------------------------------
+
+
+def _assign(c: Compiler, node: program.Assign) -> Statement:
+    target = node.target
+    value = compile_assigned(c, target, node.value)
+    if isinstance(target, program.NameTarget) and not target.slot.cell and target.slot.index not in c.declared:
+        k = target.slot.index + FRAME_HEAD
+
+        def assign_local(frame: list[Any]) -> None:
+            frame[k] = value(frame)
+
+        return assign_local
+    setter = compile_target(c, target)
+    return lambda frame: setter(frame, value(frame))
+
+
+def _augment(c: Compiler, node: program.Augment) -> Statement:
+    site, value = Site(node.op, node.span), c.value(node.value)
+    if isinstance(node.target, program.NameTarget):
+        current = c.value(program.Read(node.target.slot, checked=True, span=node.target.span))
+        setter = compile_target(c, node.target)
+        return lambda frame: setter(frame, apply(frame[0], site, (current(frame), value(frame))))
+    write = compile_entry_write(c, node.target)
+    entry = compile_entry_read(c, node.target)
+    return lambda frame: write(frame, apply(frame[0], site, (entry(frame), value(frame))))
+
+
+# ---- control flow ----------------------------------------------------------------------------------------------------
+
+
+def _if(c: Compiler, node: program.If) -> Statement:
+    branches = [(compile_condition(c, condition), compile_block(c, body)) for condition, body in node.branches]
+    otherwise = compile_block(c, node.otherwise)
+    site, alive = Site(MERGE, node.span), alive_after(c, node)
+
+    def branch(frame: list[Any], first: int = 0) -> Completion:
+        for condition, body in branches[first:] if first else branches:
+            holds = condition(frame)
+            if holds is True:
+                return body(frame)
+            if holds is not False:
+                others = partial(branch, first=branches.index((condition, body)) + 1)
+                return divide(frame, holds, body, others, site, alive)
+        return otherwise(frame)
+
+    return branch
+
+
+def _return(c: Compiler, node: program.Return) -> Statement:
+    value = compile_result(c, node.value) if node.value is not None else lambda frame: None
+
+    def leave(frame: list[Any]) -> Completion:
+        frame[RESULT] = value(frame)
+        return RETURN
+
+    return leave
+
+
+# ---- the rest --------------------------------------------------------------------------------------------------------
+
+
+def _evaluate(c: Compiler, node: program.Evaluate) -> Statement:
+    value = c.expression(node.value)
+
+    def evaluate(frame: list[Any]) -> None:
+        value(frame)
+
+    return evaluate
+
+
+def _print(c: Compiler, node: program.Print) -> Statement:
+    items = [c.expression(item) for item in node.items]
+    return lambda frame: frame[0].printed.append(" ".join([show(item(frame)) for item in items]))
+
+
+def _output(c: Compiler, node: program.Output) -> Statement:
+    items = [(name, c.value(value)) for name, value in node.items]
+
+    def output(frame: list[Any]) -> None:
+        for name, value in items:
+            result = value(frame)
+            note(frame[0], ("output", name))
+            frame[0].outputs[name] = result
+
+    return output
+
+
+def _expect_error(c: Compiler, node: program.ExpectError) -> Statement:
+    body = compile_block(c, node.body) if not node.found else None
+    line = node.span.line
+
+    def expect(frame: list[Any]) -> None:
+        run, text = frame[0], node.found
+        if body is not None:
+            group, divisions = run.group, len(run.changes)
+            try:
+                body(frame)
+            except GradcliError as error:
+                if run.parts_rows and group is not None and group.size > 1:
+                    raise  # which of the rows it is of, they say one by one
+                run.group = group
+                take_back(run, divisions)
+                text = "\n".join(said(d) for d in error.diagnostics)
+        if not text:
+            message = f'expected an error that says "{node.message}", and there was none'
+        elif node.message not in text:
+            message = f'expected an error that says "{node.message}", and it said: {text.splitlines()[0]}'
+        else:
+            message = ""
+        outcomes.note(run, line, message, node.span)
+
+    return expect
+
+
+def _import(c: Compiler, node: program.Import) -> Statement:
+    k = node.slot.index + FRAME_HEAD
+    key = id(node.program)
+    if key not in c.imports:
+        c.imports[key] = compile_program(
+            c.handlers, c.settings, node.program, c.keeps_all, c.imports, f"{c.prefix}{node.slot.name}.", c.places, c.fuses
+        )
+    compiled = c.imports[key]
+    c.derives = c.derives or compiled.derives
+    c.asks, c.rules = c.asks or compiled.asks, c.rules or compiled.rules
+
+    def load(frame: list[Any]) -> None:
+        part_off(frame[0])
+        namespace = run_import(frame[0], compiled, node)
+        if node.slot.cell:
+            frame[k][0] = namespace
+        else:
+            frame[k] = namespace
+
+    return load
+
+
+STATEMENTS: dict[type, Callable[[Compiler, Any], Statement]] = {
+    program.Declare: declarations.compile_declare,
+    program.Assign: _assign,
+    program.Augment: _augment,
+    program.Update: declarations.compile_update,
+    program.Evaluate: _evaluate,
+    program.If: _if,
+    program.While: loops.compile_while,
+    program.For: loops.compile_for,
+    program.Break: lambda c, node: lambda frame: BREAK,
+    program.Continue: lambda c, node: lambda frame: CONTINUE,
+    program.Return: _return,
+    program.Print: _print,
+    program.Output: _output,
+    program.Expect: outcomes.compile_expect,
+    program.ExpectError: _expect_error,
+    program.Import: _import,
+    program.Tape: recorders.compile_tape,
+    program.Watch: recorders.compile_watch,
+    program.Pause: recorders.compile_pause,
+    program.Record: recorders.compile_record,
+    program.Attach: recorders.compile_attach,
+    program.Backward: functions.compile_backward,
+}

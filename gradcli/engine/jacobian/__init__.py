@@ -1,0 +1,1 @@
+"""Which sweeps suffice for a Jacobian or a Hessian?"""

@@ -1,0 +1,178 @@
+"""Jacobians and Hessians of values: those that programs ask for, and those that are asked for from outside when a run is over.
+
+All are made of `blocks`, the derivatives of one value by some sources (`compressed.py`). A program's are recorded, so that
+they can be differentiated again; from outside they are plain arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from ...diagnostics import Span
+from ...ops import OPS
+from ..ad.derivatives import differentiable, gradients, merged, note_unconnected, ones_like, seeing_itself, verify_target
+from ..backends.backend import count, is_complex, shape_of
+from ..operations.apply import apply
+from ..trace.run import Run
+from ..trace.tape import Site, primal
+from ..trace.unregistered import request
+from ..trace.windows import Window
+from ..values.kinds import List, Variable, describe, leaves, map_structure, read, show_shape
+from .compressed import Sparse, block_shape, blocks, zero_block
+
+ADD, MUL, STACK, RESHAPE = (OPS[name] for name in ("add", "mul", "stack", "reshape"))
+MODES = ("auto", "forward", "reverse")
+
+
+def turned(run: Run, site: Site | None, real: Any, imaginary: Any) -> Any:
+    """The gradient by a complex number, whose parts move a value by `real` and by `imaginary`."""
+    if site is None:
+        return real + 1j * imaginary
+    return apply(run, site.derived(ADD), (real, apply(run, site.derived(MUL), (imaginary, 1j))))
+
+
+def unit(run: Run, like: Any, k: int) -> Any:
+    """What is 1 at the element `k` and 0 elsewhere, of the shape and dtype of `like`."""
+    if not shape_of(like):
+        return ones_like(run, like)
+    seed = run.backend.xp.zeros(like.shape, like.dtype)
+    seed.ravel()[k : k + 1] = 1.0
+    return seed
+
+
+def _verify_fit(run: Run, pairs: list[tuple[Any, Any]], what: str, span: Span | None) -> None:
+    """Refuses (E405) the derivatives of values by sources that can't fit, before any is computed."""
+    shapes = [block_shape(value, source) for value, source in pairs]
+    largest = f"of shape {show_shape(max(shapes, key=count, default=()))}"
+    text = f"a {what} {largest}" if len(shapes) == 1 else f"{len(shapes)} {what}s, the largest {largest},"
+    run.verify_allocation(8 * sum(map(count, shapes)), text, span)
+
+
+def verify_real(run: Run, sources: list[Any], span: Span | None) -> None:
+    """Raises GradcliError (E314) for a complex source of second derivatives."""
+    for source in sources:
+        if is_complex(primal(read(source))):
+            name, place = (f"`{source.name}`", source.span) if type(source) is Variable else ("the source", None)
+            help = "make its real and its imaginary part variables of their own"
+            run.fail("E314", f"there is no Hessian by {name}, which is complex", span or place, help=help)
+
+
+def verify_mode(run: Run, mode: Any, span: Span) -> str:
+    """The mode of a Jacobian. Raises GradcliError (E311) for what is none."""
+    if mode not in MODES:
+        run.fail("E311", f"`mode` is {describe(mode)}", span, help='it is "auto", "forward" or "reverse"')
+    return str(mode)
+
+
+# ---- asked for by programs -------------------------------------------------------------------------------------------
+
+
+@request
+def jacobian(run: Run, site: Site, operands: list[Any], options: dict[str, Any], window: Window | None = None) -> Any:
+    """`jacobian(target, source)`, of shape target.shape + source.shape: a block for each place of both, or with `sparse` the
+    entries that aren't zero by structure."""
+    target, source = operands
+    mode, sparse = verify_mode(run, options.get("mode", "auto"), site.span), bool(options.get("sparse", False))
+    recorded = None if run.once and run.group is None and not run.level else site
+
+    def block(value: Any, by: Any) -> Any:
+        traced = verify_target(run, value, site.span)
+        if not sparse:
+            _verify_fit(run, [(value, by)], "Jacobian", site.span)
+        (found,) = blocks(run, traced[0], [by], recorded, window, mode, sparse) if traced else [None]
+        if found is not None and differentiable(by):
+            return entries(found) if sparse else found
+        note_unconnected(run, read(value), by, site.span, window)
+        return None
+
+    return map_structure(lambda by: map_structure(lambda value: block(value, by), target), source)
+
+
+@request
+def hessian(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> Any:
+    """`hessian(target, source)`: the Jacobian of the gradient; zeros where the gradient is constant."""
+    target, source = operands
+    mode, sparse = verify_mode(run, options["mode"], site.span), bool(options["sparse"])
+    recorded = None if run.once and run.group is None and not run.level else site
+
+    def second(by: Any, window: Window) -> Any:
+        seeds = merged(run, site, [(t, ones_like(run, t)) for t in verify_target(run, target, site.span)])
+        (first,) = gradients(run, seeds, [by], True, window)
+        if first is None or not differentiable(by):
+            note_unconnected(run, target, by, site.span, window)
+            return None
+        verify_real(run, [by], site.span)
+        if not sparse:
+            _verify_fit(run, [(by, by)], "Hessian", site.span)
+        traced = verify_target(run, first, site.span)
+        (found,) = blocks(run, traced[0], [by], recorded, window, mode, sparse, symmetric=True) if traced else [None]
+        found = zero_block(run, by, by, sparse) if found is None else found
+        return entries(found) if sparse else found
+
+    with seeing_itself(run) as window:
+        return map_structure(lambda by: second(by, window), source)
+
+
+def entries(block: Sparse) -> dict[str, Any]:
+    """A sparse block as the language has it."""
+    return {"rows": block.rows, "cols": block.columns, "values": block.values, "shape": List(list(block.shape))}
+
+
+# ---- asked for from outside ------------------------------------------------------------------------------------------
+
+
+def jacobians(run: Run, target: Any, sources: list[Any], mode: str = "auto", sparse: bool = False) -> list[Any]:
+    """The Jacobian of the target by each source, None where all of it is unconnected; `mode` and `sparse` as in `blocks`.
+
+    A target that is a list or dict has one in each of its places. Raises GradcliError for what has no derivative, and where
+    the answer can't fit.
+    """
+    verify_target(run, target, None)
+    values = [read(value) for value in leaves(target)]
+    if not sparse:
+        _verify_fit(run, [(value, source) for value in values for source in sources], "Jacobian", None)
+    nothing = [None] * len(sources)
+    found = [blocks(run, v, sources, mode=mode, sparse=sparse) if verify_target(run, v, None) else nothing for v in values]
+    answers: list[Any] = []
+    for k, source in enumerate(sources):
+        parts = [row[k] for row in found]
+        if all(part is None for part in parts):
+            answers.append(None)
+            continue
+        places = iter([zero_block(run, v, source, sparse) if p is None else p for v, p in zip(values, parts, strict=True)])
+        answers.append(map_structure(partial(_next, places), target))
+    return answers
+
+
+def _next(places: Iterator[Any], _: Any) -> Any:
+    return next(places)
+
+
+def hessians(
+    run: Run, target: Any, sources: list[Any], mixed: bool, mode: str = "auto", sparse: bool = False
+) -> dict[tuple[int, int], Any]:
+    """The second derivatives of the sum of the target by two sources: each twice and, where `mixed`, each with every later
+    one, of shape first.shape + second.shape. Zeros where the target is linear in them, None where it is unconnected with one.
+
+    Raises GradcliError for what has no derivative, for complex sources, and where the answer can't fit.
+    """
+    seeds = [(traced, ones_like(run, traced)) for traced in verify_target(run, target, None)]
+    firsts = gradients(run, seeds, sources, recorded=True)
+    connected = [k for k, first in enumerate(firsts) if first is not None]
+    verify_real(run, [sources[k] for k in connected], None)
+    everyone = range(len(sources))
+    answers: dict[tuple[int, int], Any] = dict.fromkeys((i, i) for i in everyone)
+    answers |= dict.fromkeys((i, j) for i in everyone for j in everyone[i + 1 :] if mixed)
+    partners = {i: [j for j in connected if (i, j) in answers] for i in connected}
+    if not sparse:
+        _verify_fit(run, [(sources[i], sources[j]) for i in connected for j in partners[i]], "Hessian", None)
+    for i in connected:
+        seconds = [sources[j] for j in partners[i]]
+        constant = not verify_target(run, firsts[i], None)
+        symmetric = len(seconds) == 1
+        found = [None] if constant else blocks(run, firsts[i], seconds, mode=mode, sparse=sparse, symmetric=symmetric)
+        for j, block in zip(partners[i], found * len(seconds) if constant else found, strict=True):
+            answers[i, j] = zero_block(run, sources[i], sources[j], sparse) if block is None else block
+    return answers

@@ -1,0 +1,116 @@
+"""Index sets: for each element of a value, the elements of the sources that it depends on.
+
+An array has a `Pattern`, the rows of a sparse matrix; a number a frozenset of columns, which costs a loop of scalar
+operations a tenth as much. `FULL` stands for all columns in every row, and costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..backends.backend import CPU
+
+FULL = object()
+NOTHING: frozenset[int] = frozenset()
+
+
+class Pattern:
+    """Sorted columns, row after row: those of row `i` are `columns[starts[i]:starts[i + 1]]`."""
+
+    __slots__ = ("columns", "starts")
+
+    def __init__(self, starts: Any, columns: Any) -> None:
+        self.starts, self.columns = starts, columns
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def row(self, k: int) -> frozenset[int]:
+        return frozenset(self.columns[self.starts[k] : self.starts[k + 1]].tolist())
+
+    @property
+    def lengths(self) -> Any:
+        return CPU.xp.diff(self.starts)
+
+    @property
+    def rows(self) -> Any:
+        """The row of each of the columns."""
+        return CPU.xp.repeat(CPU.xp.arange(len(self)), self.lengths)
+
+
+def identity(n: int, first: int) -> Pattern:
+    """Row `i` is the column `first + i`."""
+    arange = CPU.xp.arange
+    return Pattern(arange(n + 1), arange(first, first + n))
+
+
+def empty(n: int) -> Pattern:
+    return Pattern(CPU.xp.zeros(n + 1, int), CPU.xp.zeros(0, int))
+
+
+def of_sets(sets: Iterable[frozenset[int]]) -> Pattern:
+    """A row for each set."""
+    xp = CPU.xp
+    rows = [sorted(s) for s in sets]
+    starts = xp.cumsum([0, *map(len, rows)])
+    return Pattern(starts, xp.fromiter((column for row in rows for column in row), int, int(starts[-1])))
+
+
+def as_rows(value: Any) -> Any:
+    """What an array has, for what a number has, too; FULL as it is."""
+    return of_sets([value]) if type(value) is frozenset else value
+
+
+def full(n: int, columns: int) -> Pattern:
+    """All columns in each of `n` rows."""
+    xp = CPU.xp
+    return Pattern(xp.arange(0, n * columns + 1, columns) if columns else xp.zeros(n + 1, int), xp.tile(xp.arange(columns), n))
+
+
+def gathered(pattern: Pattern, origins: Any) -> Pattern:
+    """Row `i` is the row `origins[i]` of another pattern; empty where that is -1."""
+    xp = CPU.xp
+    lengths = xp.where(origins >= 0, pattern.lengths[origins], 0) if len(pattern) else xp.zeros(len(origins), int)
+    starts = xp.zeros(len(origins) + 1, int)
+    xp.cumsum(lengths, out=starts[1:])
+    # Where each row begins in the old columns, less where it begins in the new ones, and then counted up.
+    shift = xp.repeat(pattern.starts[origins] - starts[:-1], lengths) if len(pattern) else 0
+    return Pattern(starts, pattern.columns[shift + xp.arange(starts[-1])] if starts[-1] else starts[:0])
+
+
+def merged(rows: Any, columns: Any, n: int, width: int) -> Pattern:
+    """The pattern of `n` rows with these places, in any order and with repetitions; columns are less than `width`."""
+    xp = CPU.xp
+    keys = unrepeated(rows * max(width, 1) + columns)
+    rows, columns = xp.divmod(keys, max(width, 1))
+    return Pattern(xp.searchsorted(rows, xp.arange(n + 1)), columns)
+
+
+def unrepeated(numbers: Any) -> Any:
+    """The different ones of some ints, in order. NumPy's own function for that loads all of masked arrays when it is first
+    called."""
+    xp = CPU.xp
+    ordered = xp.sort(numbers)
+    return ordered[xp.append(True, ordered[1:] != ordered[:-1])] if ordered.size else ordered
+
+
+def united(patterns: list[Any], width: int) -> Any:
+    """The union, row by row, of patterns of one length; or of sets."""
+    first = patterns[0]
+    if all(p is first for p in patterns):
+        return first
+    if FULL in patterns:
+        return FULL
+    if type(first) is frozenset:
+        return first.union(*patterns[1:])
+    xp = CPU.xp
+    if all(xp.array_equal(p.starts, first.starts) and xp.array_equal(p.columns, first.columns) for p in patterns[1:]):
+        return first
+    return merged(xp.concatenate([p.rows for p in patterns]), xp.concatenate([p.columns for p in patterns]), len(first), width)
+
+
+def product(outer: Any, inner: Any, n: int, pattern: Pattern, width: int) -> Pattern:
+    """Row `outer[k]` of `n` has what the row `inner[k]` of the pattern has, for all `k`."""
+    part = gathered(pattern, inner)
+    return merged(CPU.xp.repeat(outer, part.lengths), part.columns, n, width)

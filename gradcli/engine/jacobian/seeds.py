@@ -1,0 +1,205 @@
+"""Sweeps from many seeds: all at once, as lanes, or one after another where that takes less.
+
+A lane is a cotangent of the target, which a sweep takes back to the sources, or a tangent of the sources, which it takes
+forward. Lanes are worth it where operations are on arrays, or where there are many; on floats a sweep is quicker alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+from ...ops import OPS
+from ..ad.derivatives import merged, ones_like, seeing_itself, zeros_like
+from ..ad.reverse import Between, pulled, sweep
+from ..ad.tangents import carry
+from ..backends.backend import count, dtype_name, shape_of
+from ..operations.apply import apply
+from ..trace.records import Record
+from ..trace.run import Run
+from ..trace.tape import Site, Traced
+from ..values.boxes import level_of, primal
+from ..values.kinds import read
+from ..values.lanes import Group, Lanes, spread
+from .structures import SEEDS
+
+CONCATENATE, FOLD, STACK = OPS["concatenate"], OPS["fold_rows"], OPS["stack"]
+TOGETHER = 2**17  # elements of the largest value, in all lanes of a sweep: more of them fall out of the cache
+# What an operation takes in a sweep, in microseconds: on floats, on arrays, on lanes.
+FLOAT, ARRAY, LANES = 0.5, 8.0, 15.0
+
+Ask: TypeAlias = "Callable[[list[Any]], list[Any]]"  # what a sweep gives for what it begins with
+
+
+class Sweeps:
+    """Sweeps between a target and sources, by number; recorded where a site is given.
+
+    way      what a sweep back passes
+    records  what lies between, in execution order
+    groups   the groups of rows that values of the records have
+    since    for sources that nothing but the records from that number on can depend on
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        target: Traced,
+        sources: dict[int, Any],
+        way: Between,
+        records: list[Record],
+        groups: set[Group],
+        site: Site | None,
+        since: int | None,
+    ) -> None:
+        self.run, self.target, self.sources, self.way, self.records = run, target, sources, way, records
+        self.groups, self.site, self.since = groups, site, since
+
+    def gradient(self) -> list[Any]:
+        """The gradients of the target, a number, by each source; None where unconnected."""
+        return self._back([ones_like(self.run, self.target)])
+
+    def all(self, back: bool, colour: Any, sweeps: int, kept: dict[Any, Any] | None = None) -> list[Any]:
+        """What the sweeps give, one after another along a first axis: by each source, None where its gradients are, or
+        forward, of the target. The sweep k begins with ones where the colour is k, at elements of the target or of the
+        sources, and else zeros; these seeds are `kept` for the next that asks with the same colours."""
+        run, xp, sources = self.run, self.run.backend.xp, list(self.sources.values())
+        begins, ends = ([self.target], sources) if back else (sources, [self.target])
+        several = self._together(sweeps)
+        found = []
+        with self._asking(back) as ask:
+            for k in range(0, sweeps, several):
+                n = min(several, sweeps - k)
+                if several == 1:
+                    found.append(ask(_parts(run, xp.asarray(colour) == k, begins)))
+                else:
+                    found.append(self._on_lanes(ask, self._seeds(colour, k, n, begins, kept), n))
+        if len(found) == 1 and several > 1:
+            return found[0]
+        parts = zip(zip(*found, strict=True), ends, strict=True)
+        join = self._stacked if several == 1 else self._joined
+        return [None if all(part is None for part in row) else join(row, like) for row, like in parts]
+
+    def _together(self, sweeps: int) -> int:
+        """How many go together: 1 where it takes less to do them one after another."""
+        if sweeps == 1 or self.run.rules or self.run.traces()[-1].keeps_constants:
+            return 1  # a rule may do something else for each, and forms have no lanes
+        within = self.run.group
+        if self.groups and (within is None or not all(map(within.within, self.groups))):  # rows that are no lanes' parents
+            return 1
+        floats, largest = 0, max([count(shape_of(primal(read(v)))) for v in (self.target, *self.sources.values())])
+        for record in self.records:
+            if type(record.y) is float:
+                floats += 1
+            else:
+                largest = max(largest, getattr(record.y, "size", 1))
+        several = min(max(TOGETHER // max(largest, 1), 1), sweeps)
+        n = len(self.records)
+        alone = sweeps * (FLOAT * floats + ARRAY * (n - floats))
+        return several if LANES * n * math.ceil(sweeps / several) < alone else 1
+
+    def _seeds(self, colour: Any, first: int, n: int, begins: list[Any], kept: dict[Any, Any] | None) -> list[Any]:
+        """The seeds of the `n` sweeps from `first` on, of each value that they begin with: arrays that have them last."""
+        likes = [primal(read(v)) for v in begins]
+        xp = self.run.backend.xp
+        key = self.run.backend, first, n, *map(dtype_name, likes)
+        if kept is not None and (known := kept.get(key)) is not None:
+            return known  # type: ignore[no-any-return]
+        seeds, found, start = xp.asarray(colour) == xp.arange(first, first + n)[:, None], [], 0
+        for like in likes:
+            size = count(shape_of(like))
+            part = seeds[:, start : start + size].astype(dtype_name(like)).reshape(n, *shape_of(like))
+            found.append(part.transpose(*range(1, part.ndim), 0))  # not in memory: lanes stay one behind another there
+            start += size
+        if kept is not None and sum([part.size for part in found]) <= SEEDS:
+            kept.clear()
+            kept[key] = found
+        return found
+
+    def _on_lanes(self, ask: Ask, seeds: list[Any], n: int) -> list[Any]:
+        """The same for seeds that are rows, each a lane; what comes out has them along a first axis."""
+        run, xp, outside = self.run, self.run.backend.xp, self.run.group
+        if outside is None:
+            group = Group(n)
+        else:  # every row has all of them
+            group = Group(n * outside.size, outside, xp.repeat(xp.arange(outside.size), n), n)
+        run.group = group
+        try:
+            found = ask([Lanes(part if outside is None else xp.tile(part, outside.size), group) for part in seeds])
+        finally:
+            run.group = outside
+        if self.site is None:
+            return [None if part is None else _folded(xp, part, group) for part in found]
+        fold = {"axis": 0, "group": group}
+        return [None if part is None else apply(run, self.site.derived(FOLD), (part,), fold) for part in found]
+
+    # ---- one sweep -----------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _asking(self, back: bool) -> Iterator[Ask]:
+        """A sweep, as a function of what it begins with. A recorded one forward is a sweep back over another: a cotangent of
+        the sources is linear in the target's."""
+        run = self.run
+        if back or self.site is None:
+            yield self._back if back else self._forward
+            return
+        site, trace = self.site, run.trace
+        u = trace.leaf(ones_like(run, self.target))  # not 0, where products with what is infinite don't move
+        with seeing_itself(run) as view:
+            cotangents = pulled(run, [(self.target, u)], set(self.sources), True, self.way)
+
+            def ask(tangents: list[Any]) -> list[Any]:
+                pairs = zip(map(cotangents.get, self.sources), tangents, strict=True)
+                linear: list[Any] = [(g, t) for g, t in pairs if level_of(g) == trace.level]
+                return [sweep(run, merged(run, site, linear), {u[1]}, True, view, self.since).get(u[1])]
+
+            yield ask
+        trace.watched.discard(u[1])
+        trace.main.watch.discard(u[1])
+
+    def _back(self, cotangents: list[Any]) -> list[Any]:
+        recorded = self.site is not None
+        self.run.trace.swept = self.run.trace.swept or recorded
+        found = pulled(self.run, [(self.target, cotangents[0])], set(self.sources), recorded, self.way)
+        return [found.get(n) for n in self.sources]
+
+    def _forward(self, tangents: list[Any]) -> list[Any]:
+        given = dict(zip(self.sources, tangents, strict=True))
+        return [carry(self.run, self.records, given, self.target[1], self.way.outside)]
+
+    # ---- what came out -------------------------------------------------------------------------------------------------
+
+    def _stacked(self, parts: tuple[Any, ...], like: Any) -> Any:
+        filled = tuple([zeros_like(self.run, like) if part is None else part for part in parts])
+        if self.site is None:
+            return self.run.backend.xp.stack(filled)
+        return apply(self.run, self.site.derived(STACK), filled, {"axis": 0})
+
+    def _joined(self, parts: tuple[Any, ...], like: Any) -> Any:
+        if len(parts) == 1:
+            return parts[0]
+        if self.site is None:
+            return self.run.backend.xp.concatenate(parts)
+        return apply(self.run, self.site.derived(CONCATENATE), parts, {"axis": 0})
+
+
+def _folded(xp: Any, value: Any, group: Group) -> Any:
+    """The rows of a group that stands alone as a first axis."""
+    whole = type(value) is Lanes and value.group is group and value.array.shape[-1] == group.size
+    array = value.array if whole else spread(xp, value, group).array
+    last = array.ndim - 1
+    return xp.ascontiguousarray(array.transpose(last, *range(last)))
+
+
+def _parts(run: Run, seed: Any, begins: list[Any]) -> list[Any]:
+    """A seed cut into what has the shape and dtype of each."""
+    first, values = 0, []
+    for like in map(primal, map(read, begins)):
+        part = seed[first : first + count(shape_of(like))]
+        if shape_of(like):
+            values.append(part.astype(like.dtype).reshape(like.shape))
+        else:
+            values.append((ones_like if part[0] else zeros_like)(run, like))
+        first += len(part)
+    return values

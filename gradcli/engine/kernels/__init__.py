@@ -1,0 +1,1 @@
+"""Which generated functions and native code go over large arrays and rows?"""

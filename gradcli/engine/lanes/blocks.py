@@ -1,0 +1,91 @@
+"""`vmap` over very many rows: by blocks of them, whose values stay in the cache, where nobody can tell the difference.
+
+Rows don't depend on each other, so blocks of them give what all give at once. But what is recorded would be recorded in
+pieces, a `print` would print pieces, and a change would be made once for each block: where the first block shows such a
+thing, it is taken back, and all rows run together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+from ...diagnostics import GradcliError
+from ..backends.backend import Backend, count, dtype_name, shape_of
+from ..kernels.turning import put
+from ..trace.changes import take_back, take_back_told, told
+from ..trace.run import Run
+from ..values.boxes import UNBOXED, level_of
+from ..values.kinds import is_number, leaves, map_structure, read
+from ..values.lanes import Group, Lanes
+
+ELEMENTS = 2**20  # of the arguments in a block, at most
+LEAST, MOST = 2**12, 2**16  # rows: fewer would cost more in calls than they save in memory, and more would save nothing
+
+Pairs = list[tuple[Any, int | None]]  # arguments, with the axis of each that is the rows
+
+
+def in_blocks(run: Run, n: int, arguments: Pairs, call: Callable[[Group, list[Any]], Any]) -> Any:
+    """What `call(group, arguments)` gives for `n` rows, stacked; None where they should rather run together."""
+    size = _rows_in_a_block(n, arguments)
+    plain = run.group is None and run.settings.max_steps is None and not run.trace.keeps_all
+    if n < 2 * size or not plain or any(level_of(read(v)) != UNBOXED for a, _ in arguments for v in leaves(a)):
+        return None
+    so_far = told(run)
+    divisions = len(run.changes)
+    run.changes.append({})
+    stacked: Any = None
+    for start in range(0, n, size):
+        group = Group(min(size, n - start))
+        try:
+            value = call(group, [_part(a, axis, slice(start, start + group.size)) for a, axis in arguments])
+        except GradcliError:  # a row's, whose number the whole knows
+            break
+        finally:
+            run.group = None
+        parts = [read(v) for v in leaves(value)]
+        if (
+            told(run) != so_far
+            or run.changes[-1]
+            or not all(level_of(v) == UNBOXED and (is_number(v) or type(v) is Lanes) for v in parts)
+        ):
+            break
+        if stacked is None:
+            stacked, structure = [_empty(run.backend, n, v) for v in parts], value
+        if not _fits(stacked, parts):
+            break
+        for whole, part in zip(stacked, parts, strict=True):
+            put(whole[start : start + group.size], part.rows_first() if type(part) is Lanes else part)
+    else:
+        run.changes.pop()
+        return map_structure(partial(_taken, iter(stacked)), structure)
+    take_back(run, divisions)
+    take_back_told(run, so_far)
+    return None
+
+
+def _rows_in_a_block(n: int, arguments: Pairs) -> int:
+    elements = sum(count(shape_of(read(v))) for a, axis in arguments if axis is not None for v in leaves(a))
+    return min(MOST, LEAST * max(1, ELEMENTS * n // max(elements, 1) // LEAST))
+
+
+def _part(argument: Any, axis: int | None, rows: slice) -> Any:
+    if axis is None:
+        return argument
+    return map_structure(lambda v: read(v)[(*[slice(None)] * (axis % len(shape_of(read(v)))), rows)], argument)
+
+
+def _empty(backend: Backend, n: int, part: Any) -> Any:
+    return backend.xp.empty((n, *shape_of(part)), dtype_name(part))
+
+
+def _fits(stacked: list[Any], parts: list[Any]) -> bool:
+    """Whether the values of a block are of the kinds of the first's."""
+    kinds = [(shape_of(part), dtype_name(part)) for part in parts]
+    return [(whole.shape[1:], dtype_name(whole)) for whole in stacked] == kinds
+
+
+def _taken(values: Iterator[Any], place: Any) -> Any:
+    """The next of the values, whatever stood in their place."""
+    return next(values)

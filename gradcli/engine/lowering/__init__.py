@@ -1,0 +1,1 @@
+"""Which faster closures take the place of the interpreter's where code is hot?"""

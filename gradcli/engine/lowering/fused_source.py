@@ -1,0 +1,333 @@
+"""Writes the function of a fused expression (`fusion.py`), for operands of given kinds.
+
+Its source has invented names only; operands come from frames, numbers of the program as constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from ...diagnostics import Span
+from ...ops import OPS
+from ...ops.formula import Formula
+from ...ops.op import Op
+from ..analysis.readings import READ
+from ..backends.backend import INT_MAX, INT_MIN
+from ..formulas.compound import EXPRESSION, compound, substitute, tangent_formula
+from ..formulas.formula_source import REFUSED, FormulaSource, function_of
+from ..formulas.functions import chosen, fast_by_name, forward_formula, scalar_function
+from ..interpreter.scalar_closures import EXACT_ON_INTS, INFIX
+from ..operations.apply import apply
+from ..operations.scalar_calls import Operand, call_lines
+from ..trace.tape import Site
+from ..values.boxes import Dual, primal
+from ..values.kinds import Variable
+
+MISS = object()  # what the function gives where its operands aren't of the kinds that it was written for
+
+
+class Leaf(NamedTuple):
+    """What an expression starts from: a "slot" or "cell" of the frame by index, or a "closure" of the frame; what that reads,
+    if it is told by the text, for others that read the same; and whether its array is new, and known to nobody else."""
+
+    kind: str
+    value: Any
+    reads: Any = None
+    is_new: bool = False
+
+    def of(self, frame: list[Any]) -> Any:
+        """Its value, which only a slot or cell has by itself."""
+        return frame[self.value] if self.kind == "slot" else frame[self.value][0]
+
+
+class Operation(NamedTuple):
+    """An operation of the expression; an operand is ("leaf" | "op" | "number", index or value)."""
+
+    site: Site
+    operands: tuple[tuple[str, Any], ...]
+
+
+class Plan(NamedTuple):
+    """The operations of an expression that can be one function, operands first, and what they read."""
+
+    ops: list[Operation]
+    leaves: list[Leaf]
+
+
+class Choice(NamedTuple):
+    """Which of several paths is taken, told by their index or by a choice further on: by a condition on numbers."""
+
+    condition: Formula
+    then: Choice | int
+    otherwise: Choice | int
+
+
+def write(plan: Plan, kinds: tuple[str, ...]) -> Callable[..., Any] | None:
+    """The function, `(frame, *values of the closures among the leaves) -> value or MISS`, for leaves of these kinds (as
+    `fusion._kind` has them); None where an int result would need `apply`, or kinds don't go together."""
+    if "boxed" in kinds or {"dual", "traced"} <= set(kinds):
+        kinds = tuple([kind if kind in ("float", "int") else "boxed" for kind in kinds])
+    writer = _Writer(plan.leaves, kinds, handed_on=handed_on(plan))
+    results = writer.results(plan.ops)
+    return None if results is None else writer.function(plan.ops[-1].site.span, results[-1])
+
+
+def write_choice(
+    plan: Plan, operands: Sequence[tuple[str, Any]], choice: Choice | int, kinds: tuple[str, ...]
+) -> Callable[[list[Any]], Any] | None:
+    """The function that chooses, `frame -> index or MISS`, by what the plan computes, on plain floats; as `write`."""
+    writer = _Writer(plan.leaves, kinds, plain=True)
+    results = writer.results(plan.ops)
+    if results is None:
+        return None
+    given = [writer.operand(ref, results) for ref in operands]
+    if any(operand.kind == "int" for operand in given):
+        return None
+    source = FormulaSource(arrays=False)
+    lines = [f"x{k} = {operand.text}" for k, operand in enumerate(given)] + _chosen(source, choice)
+    writer.names.update(source.found(lambda name: scalar_function(OPS[name])))
+    return writer.compiled(["try:", "    pass", *[f"    {line}" for line in writer.inactive], f"{REFUSED}: return MISS", *lines])
+
+
+def write_call(
+    plan: Plan,
+    operands: Sequence[tuple[str, Any]],
+    kinds: tuple[str, ...],
+    make: Callable[[list[str]], Callable[..., Any]],
+    returned: Iterable[int] = (),
+) -> Callable[[list[Any]], Any] | None:
+    """The function that calls another with what the plan computes, on plain floats and ints, `frame -> its value or MISS`, for
+    leaves of these kinds. `make` makes the other for the kinds of the operands, and it may raise what `REFUSED` says; it may
+    return the operands at the positions `returned` as they are."""
+    leaves = {int(operands[k][1]) for k in returned if operands[k][0] == "leaf"}
+    writer = _Writer(plan.leaves, kinds, handed_on=leaves)
+    results = writer.results(plan.ops)
+    if results is None:
+        return None
+    given = [writer.operand(ref, results) for ref in operands]
+    writer.names["called"] = make([operand.kind for operand in given])
+    called = f"y = called({', '.join([operand.text for operand in given])})"
+    lines = [*writer.inactive, called, *writer.returned("y")]
+    return writer.compiled(["try:", *[f"    {line}" for line in lines], f"{REFUSED}: return MISS"])
+
+
+def handed_on(plan: Plan) -> set[int]:
+    """The leaves that an expression may give just as they are: a variable stays one on the way through a function."""
+    last = plan.ops[-1]
+    if last.site.op.name != READ:
+        return set()
+    refs = [last.operands[k] for k in chosen(forward_formula(last.site.op))]
+    return {int(value) for kind, value in refs if kind == "leaf"}
+
+
+def _chosen(source: FormulaSource, choice: Choice | int) -> list[str]:
+    """The lines that return the index of what is chosen."""
+    if isinstance(choice, int):
+        return [f"return {choice}"]
+    condition, begun = source.value(choice.condition), source.lines
+    then, otherwise = (_chosen(source.inside(), side) for side in (choice.then, choice.otherwise))
+    return [*begun, f"if {condition}:", *[f"    {line}" for line in then], *otherwise]
+
+
+class _Value(NamedTuple):
+    """An operand or result in the source: an expression of its kind, "float" or "int"; or, where it depends on a boxed
+    leaf, the formula of it, of the operands of the whole."""
+
+    text: str
+    kind: str
+    formula: Formula | None = None
+
+
+class _Writer:
+    """Collects the source, operation by operation. `plain`: of what the leaves are without their boxes. Where one of the leaves
+    `handed_on` is a variable, and the value that very number, the value has to be the variable: that is a MISS."""
+
+    def __init__(self, leaves: list[Leaf], kinds: tuple[str, ...], plain: bool = False, handed_on: Container[int] = ()) -> None:
+        self.names: dict[str, Any] = {"Variable": Variable, "Dual": Dual, "apply": apply, "primal": primal, "MISS": MISS}
+        self.names.update(INT_MIN=INT_MIN, INT_MAX=INT_MAX)
+        self.kinds, self.plain = kinds, plain
+        self.read = False  # whether a reading of a call is part of it
+        self.head: list[str] = []  # what brings the leaves into locals
+        self.inactive: list[str] = []  # what computes the operations on what isn't boxed
+        self.operands: list[Operand] = []
+        self.values: list[_Value] = []
+        self.given = [f"v{k}_" for k, leaf in enumerate(leaves) if leaf.kind == "closure"]
+        self._formulas: dict[str, Formula] = {}  # of the operands, by the text of their primals
+        self._handed_on = [k for k, kind in enumerate(kinds) if k in handed_on and kind in ("float", "int")]
+        for k, (leaf, kind) in enumerate(zip(leaves, kinds, strict=True)):
+            if leaf.kind != "closure":
+                self.head.append(f"v{k}_ = frame[{leaf.value}]" + ("[0]" if leaf.kind == "cell" else ""))
+                is_variable = f"type(v{k}_) is Variable"
+                if k in self._handed_on:
+                    self.head.append(f"is{k}_ = {is_variable}")
+                is_lost = k in handed_on and k not in self._handed_on  # a traced value, which becomes another on the way
+                self.head.append(f"if {is_variable}: " + ("return MISS" if is_lost else f"v{k}_ = v{k}_.box"))
+            self.values.append(self._leaf(f"v{k}_", k, kind))
+
+    def _leaf(self, name: str, k: int, kind: str) -> _Value:
+        if self.plain and kind not in ("float", "int"):
+            self.head += [f"p{k}_ = primal({name})", f"if type(p{k}_) is not float: return MISS"]
+            return _Value(f"p{k}_", "float")
+        if kind in ("float", "int"):
+            self.head.append(f"if type({name}) is not {kind}: return MISS")
+            return _Value(name, kind)
+        if kind == "traced":
+            self.head += [f"if type({name}) is not tuple: return MISS", f"p{k}_, n{k}_, o{k}_ = {name}"]
+            self.head.append(f"if type(p{k}_) is not float: return MISS")
+            operand = Operand(f"p{k}_", f"n{k}_", f"o{k}_")
+        elif kind == "dual":
+            self.head.append(f"if type({name}) is not Dual: return MISS")
+            self.head.append(f"p{k}_ = {name}.primal; d{k}_ = {name}.tangent")
+            self.head.append(f"if type(p{k}_) is not float or type(d{k}_) is not float: return MISS")
+            operand = Operand(f"p{k}_", f"d{k}_", name)
+        else:
+            self.head.append(f"if type({name}) is not tuple and type({name}) is not Dual: return MISS")
+            operand = Operand(name, name)
+        return _Value("", "float", self._operand(operand))
+
+    def _operand(self, operand: Operand) -> Formula:
+        if operand.primal not in self._formulas:
+            self._formulas[operand.primal] = Formula("operand", len(self.operands))
+            self.operands.append(operand)
+        return self._formulas[operand.primal]
+
+    def results(self, ops: list[Operation]) -> list[_Value] | None:
+        """Of the operations one after the other; None where one can't be computed here."""
+        results: list[_Value] = []
+        for j, op in enumerate(ops):
+            result = self.compute(j, op.site.op, [self.operand(ref, results) for ref in op.operands])
+            if result is None:
+                return None
+            results.append(result)
+        return results
+
+    def operand(self, ref: tuple[str, Any], results: list[_Value]) -> _Value:
+        kind, value = ref
+        if kind != "number":
+            return (self.values if kind == "leaf" else results)[int(value)]
+        name = f"c{len(self.names)}_"
+        self.names[name] = value
+        return _Value(name, type(value).__name__)
+
+    def compute(self, j: int, op: Op, operands: list[_Value]) -> _Value | None:
+        """One operation: as a line if nothing is boxed, else as a formula. None for ints that only `apply` can treat."""
+        is_reading = op.name == READ
+        if is_reading and any(operand.kind == "int" for operand in operands):
+            return None
+        if any(operand.formula is not None for operand in operands):
+            formulas = [self._constant(o) if o.formula is None else o.formula for o in operands]
+            if is_reading:
+                self.read = True
+                return _Value("", "float", substitute(forward_formula(op), dict(enumerate(formulas))))
+            return _Value("", "float", Formula(op.name, None, tuple(formulas)))
+        on_ints = all(operand.kind == "int" for operand in operands)
+        texts = [operand.text for operand in operands]
+        kind = "float"
+        if len(texts) == 2 and op.name in INFIX:
+            if on_ints and op.integers == "float":  # Python divides ints as they are
+                texts = [f"float({text})" for text in texts]
+            expression = f"{texts[0]} {INFIX[op.name]} {texts[1]}"
+            kind = "int" if on_ints and op.name in EXACT_ON_INTS else "float"
+        elif op.name == "neg":
+            expression, kind = f"-{texts[0]}", operands[0].kind
+        elif on_ints and op.integers == "keep":
+            return None
+        else:
+            self.names[f"f{j}_"] = scalar_function(op) if is_reading else fast_by_name(op.name)
+            expression = f"f{j}_({', '.join(texts)})"
+        self.inactive.append(f"t{j}_ = {expression}")
+        if is_reading:  # a derivative where products must be the strict ones of its own mode
+            self.inactive.append(f"if t{j}_ - t{j}_ != 0.0: return MISS")
+        if kind == "int":
+            self.inactive.append(f"if not INT_MIN <= t{j}_ <= INT_MAX: return MISS")
+        return _Value(f"t{j}_", kind)
+
+    def _constant(self, value: _Value) -> Formula:
+        """What isn't boxed as a part of a formula: a number, or an operand."""
+        if value.text in self.names:
+            return Formula("number", self.names[value.text])
+        return self._operand(Operand(value.text))
+
+    def function(self, span: Span, result: _Value) -> Callable[..., Any]:
+        lines: list[str] = []
+        result = self._without_unread(result, lines)
+        if result.formula is None:
+            lines += ["try:", *[f"    {line}" for line in self.inactive], f"{REFUSED}: return MISS", *self.returned(result.text)]
+        elif not any(operand.number for operand in self.operands):
+            lines += self._without_boxes(result.formula)
+        elif "dual" in self.kinds:
+            lines += self._with_tangent(result.formula)
+        else:
+            op = compound(EXPRESSION, result.formula, len(self.operands))
+            site = Site(op, span)
+            if "boxed" in self.kinds:
+                self.names["site"] = site
+                lines += ["try:", "    pass", *[f"    {line}" for line in self.inactive], f"{REFUSED}: return MISS"]
+                values = ", ".join([operand.primal for operand in self.operands])
+                lines.append(f"y = apply(frame[0], site, ({values},))")
+                if self.read:
+                    lines += ["p = primal(y)", "if type(p) is not float or p - p != 0.0: return MISS"]
+                lines.append("return y")
+            else:
+                active = tuple([k for k, operand in enumerate(self.operands) if operand.number])
+                active_site = self.names["active"] = site.on(active)
+                active_site.scalar = True
+                lines += call_lines(self.names, op, self.operands, "return MISS", "return MISS", self.inactive)
+        return self.compiled(lines)
+
+    def returned(self, value: str) -> list[str]:
+        """The lines that return a value, unless it has to be a variable."""
+        return [*[f"if is{k}_ and {value} is v{k}_: return MISS" for k in self._handed_on], f"return {value}"]
+
+    def compiled(self, lines: list[str]) -> Callable[..., Any]:
+        parameters = ", ".join(["frame", *self.given])
+        source = f"def hot({parameters}):\n" + "".join(f"    {line}\n" for line in (*self.head, *lines))
+        return function_of(source, "<fused expression>", self.names)
+
+    def _without_unread(self, result: _Value, lines: list[str]) -> _Value:
+        """The result without the operands that it doesn't read. The function that was read for it may use them: what tapes
+        want to know of that, only a call tells."""
+        if result.formula is None or len(reads := sorted(result.formula.reads(), key=int)) == len(self.operands):
+            return result
+        lines += [
+            f"if len({self.operands[k].origin}.trace.windows) > 1: return MISS"
+            for k in range(len(self.operands))
+            if k not in reads and "traced" in self.kinds and self.operands[k].number
+        ]
+        self.operands = [self.operands[int(k)] for k in reads]
+        places: dict[int | str, Formula] = {k: Formula("operand", j) for j, k in enumerate(reads)}
+        return _Value("", "float", substitute(result.formula, places))
+
+    def _without_boxes(self, formula: Formula) -> list[str]:
+        """The lines that compute a value which, of the function that was read, nothing boxed is left in."""
+        source = FormulaSource(arrays=False, fast=True)
+        source.lines += [f"x{k} = {operand.primal}" for k, operand in enumerate(self.operands)]
+        source.lines.append(f"y = {source.value(formula)}")
+        self.names.update(source.found(fast_by_name))
+        lines = [*self.inactive, *source.lines]
+        found = ["if y - y != 0.0: return MISS", *self.returned("y")]
+        return ["try:", *[f"    {line}" for line in lines], f"{REFUSED}: return MISS", *found]
+
+    def _with_tangent(self, formula: Formula) -> list[str]:
+        """The lines that compute a value and its tangent, of duals of one level."""
+        source = FormulaSource(arrays=False, fast=True)
+        duals = [k for k, operand in enumerate(self.operands) if operand.number]
+        for k, operand in enumerate(self.operands):
+            source.lines.append(f"x{k} = {operand.primal}")
+        n = len(self.operands)
+        for position, k in enumerate(duals):
+            source.lines.append(f"x{n + position} = {self.operands[k].number}")
+        value, tangent = source.values([formula, tangent_formula(formula, n, duals)])
+        self.names.update(source.found(fast_by_name))
+        first, *others = [self.operands[k].origin for k in duals]
+        return [
+            f"level = {first}.level",
+            "if level <= frame[0].paused: return MISS",
+            *[f"if {other}.level != level: return MISS" for other in others],
+            "try:",
+            *[f"    {line}" for line in (*self.inactive, *source.lines, f"y = {value}", f"t = {tangent}")],
+            f"{REFUSED}: return MISS",
+            "if t - t != 0.0: return MISS",  # where the products must be the strict ones
+            "return Dual(y, t, level)",
+        ]

@@ -1,0 +1,57 @@
+"""Which faster closures take the place of the interpreter's, by the kind of node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...lang import program
+from ..analysis.read_derivatives import BranchError
+from ..analysis.read_loops import TurnsError
+from ..analysis.readings import obstacle
+from ..compilation.compiler import Closure, Compiler, Lowering
+from ..operations.apply import apply
+from .branches import by_path
+from .fusion import body_on_rows, condition_on_rows, fuse, fuse_list, plan, plan_list
+from .hot_loops import by_loops
+from .known_ints import by_ints
+from .long_loops import LongLoop, long_loop
+from .row_sums import MEAN, SUM, sums_on_rows
+
+
+class Hot(Lowering):
+    """Faster closures for expressions, calls, conditions and loops that run often: tiers 1 and 2."""
+
+    def operation(self, c: Compiler, node: program.Apply, interpret: Callable[[], Closure]) -> Closure:
+        if node.op.elementwise and c.fuses and not c.fusing:
+            found = plan(c, node, c.value)
+            if found is not None:
+                with c.within(fusing=True):  # its parts needn't be fused by themselves
+                    interpreted = interpret()
+                return fuse(found, interpreted, apply, scalars=not c.slow)
+        interpreted = interpret()
+        return sums_on_rows(c, node, interpreted) if node.op in (SUM, MEAN) and not c.fusing else interpreted
+
+    def call(self, c: Compiler, node: program.Call, interpreted: Closure) -> Closure:
+        if c.slow or c.fusing or not c.fuses:
+            return interpreted
+        found = plan(c, node, c.value)
+        if found is not None:
+            return fuse(found, interpreted, apply)
+        several = plan_list(c, node)
+        if several is not None:
+            return fuse_list(several, interpreted, apply)
+        if c.counts:
+            return interpreted
+        stop, by_loop = obstacle(node, c.functions), by_loops(node, c.functions, interpreted)
+        if stop is TurnsError:
+            return by_ints(node, c.functions, by_loop)
+        return by_path(node, c.functions, by_loop) if stop is BranchError else by_loop
+
+    def condition(self, c: Compiler, node: program.Expression, interpreted: Closure) -> Closure | None:
+        return condition_on_rows(c, node, interpreted)
+
+    def body(self, c: Compiler, body: tuple[program.Statement, ...], interpreted: Closure) -> Closure:
+        return body_on_rows(c, body, interpreted)
+
+    def loop(self, c: Compiler, node: program.While | program.For) -> LongLoop | None:
+        return long_loop(c, node)

@@ -1,0 +1,192 @@
+"""Hot calls of functions with loops that end when they end, and of their first derivatives, on plain floats and ints.
+
+They run as functions that are written for them (`loop_source.py`). Nothing is recorded, as nothing is active; where an
+operand is, or the function gives up, they are called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from ...lang import program
+from ...lang.program.walks import own_nodes
+from ..analysis.inlining import Known
+from ..analysis.loop_reading import Looped, handed_on, read_looped
+from ..analysis.read_derivatives import NotPlainError
+from ..analysis.readings import position_of
+from ..backends.tiers import policy
+from ..compilation.compiler import Closure
+from ..formulas.functions import chosen
+from ..values.kinds import List
+from .fused_source import MISS, Plan, write_call
+from .fusion import MAX_VARIANTS, collect, kinds_of
+from .loop_source import LoopWriter
+
+DERIVATIVES = frozenset(("grad", "value_and_grad", "vjp", "jvp", "value_and_jvp"))
+WEIGHED = frozenset(("vjp", "jvp", "value_and_jvp"))
+Hot = Callable[[list[Any]], Any]
+
+
+class _Asked(NamedTuple):
+    """What a call asks for: the value of a function, `kind` "", or a derivative of it by the arguments at the positions; if
+    `second`, one of its gradient by the same."""
+
+    kind: str
+    positions: list[int]
+    listed: bool
+    second: bool
+    function: program.Expression | None
+
+
+class _Call(NamedTuple):
+    """The call as it is written: what its operands are computed by, and where in that they are."""
+
+    asked: _Asked
+    looped: Looped
+    plan: Plan
+    refs: list[tuple[str, Any]]
+
+
+def by_loops(node: program.Call, known: dict[int, Known], cold: Closure) -> Closure:
+    """The closure of a call whose function has loops, `cold` until it is hot; `cold` itself for any other."""
+    if not _has_loops(node, known):
+        return cold
+    variants: dict[tuple[str, ...], Hot | None] = {}
+    found: _Call | None = None
+    hot: Hot | None = None
+    readable = True
+    hot_after, count = policy().heat.evaluations, 0
+
+    def choose(frame: list[Any]) -> None:
+        nonlocal found, hot, count, readable
+        found = found or _plan(node, known)
+        if found is None:
+            readable = False
+            return
+        plan = found.plan
+        kinds = kinds_of([leaf.of(frame) for leaf in plan.leaves])
+        if not {"float", "int"}.issuperset(kinds):
+            count = 0
+        elif kinds not in variants and len(variants) < MAX_VARIANTS:
+            variants[kinds] = _write(found, kinds)
+        hot = variants.get(kinds)
+
+    def call(frame: list[Any]) -> Any:
+        nonlocal count
+        if (function := hot) is not None:  # other threads may run the same program
+            y = function(frame)
+            if y is not MISS:
+                return y
+        if readable:
+            count += 1
+            if count >= hot_after and frame[0].group is None:
+                choose(frame)
+        return cold(frame)
+
+    return call
+
+
+def _asked(callee: program.Expression | None, known: dict[int, Known]) -> _Asked:
+    """What calling it asks for. Raises NotPlainError."""
+    held = None
+    if isinstance(callee, program.Read) and not callee.checked and callee.slot.index in known:
+        held = known[callee.slot.index]
+    if isinstance(held.value if held else callee, program.Apply) and (held is None or held.home is None):
+        node: Any = held.value if held else callee
+        options = dict(node.options)
+        wrt = options.pop("wrt", None)
+        items = wrt.items if isinstance(wrt, program.ListDisplay) else (wrt,)
+        positions = [0 if item is None else position_of(item) for item in items]
+        listed = isinstance(wrt, program.ListDisplay)
+        distinct = positions and len(set(positions)) == len(positions)
+        if (
+            node.op.name not in DERIVATIVES
+            or options
+            or not distinct
+            or (node.op.name in WEIGHED and (listed or positions != [0]))
+        ):
+            raise NotPlainError
+        below = _asked(node.operands[0], known)
+        if not below.kind:
+            return _Asked(node.op.name, positions, listed, False, node.operands[0])
+        if below.kind != "grad" or below.second or below.listed or listed or below.positions != positions:
+            raise NotPlainError
+        return _Asked(node.op.name, positions, False, True, below.function)
+    return _Asked("", [], False, False, callee)
+
+
+def _has_loops(node: program.Call, known: dict[int, Known]) -> bool:
+    """Whether a function with loops or branches is called, or a derivative of one asked for."""
+    with suppress(NotPlainError):
+        function = _asked(node.callee, known).function
+        code = function.function if isinstance(function, program.FunctionLiteral) else None
+        if isinstance(function, program.Read) and function.slot.index in known:
+            held = known[function.slot.index].value
+            code = held if isinstance(held, program.Function) else None
+        return code is not None and any(isinstance(n, program.While | program.For | program.If) for n in own_nodes(code.body))
+    return False
+
+
+def _plan(node: program.Call, known: dict[int, Known]) -> _Call | None:
+    """The call, if it can be read."""
+    asked = _asked(node.callee, known)
+    plan = Plan([], [])
+    with suppress(NotPlainError):
+        if any(argument.keyword for argument in node.arguments):
+            raise NotPlainError
+        arguments = [argument.value for argument in node.arguments]
+        if max(asked.positions, default=-1) >= len(arguments) or (asked.kind in WEIGHED and len(arguments) < 2):
+            raise NotPlainError
+        vector = arguments.pop(1) if asked.kind in WEIGHED else None
+        looped = read_looped(node, asked.function, arguments, vector, known)
+        refs = [collect(operand, plan, None, known, None, 1) for _, operand in looped.operands]
+        return _Call(asked, looped, plan, refs)
+    return None
+
+
+def _write(call: _Call, kinds: tuple[str, ...]) -> Hot | None:
+    """The function for leaves of these kinds; None where it can't be written."""
+    with suppress(NotPlainError):
+        returned = [] if call.asked.kind else _returned(call.looped)
+        return write_call(call.plan, call.refs, kinds, lambda given: _made(call.asked, call.looped, given), returned)
+    return None
+
+
+def _returned(looped: Looped) -> list[int]:
+    """The operands, by position, that the function may return as they are."""
+    numbers = handed_on(looped, [looped.result])
+    given = set[int]().union(*[chosen(f) for t, f in zip(*looped.begin, strict=True) if t in numbers])
+    return [k for k, (number, _) in enumerate(looped.operands) if number in given]
+
+
+def _made(asked: _Asked, looped: Looped, kinds: list[str]) -> Callable[..., Any]:
+    kind = asked.kind
+    writer = LoopWriter(looped, kinds, asked.positions)
+    if not kind:
+        return _of_floats(writer.value())
+    function = writer.tangent() if kind in ("jvp", "value_and_jvp") and not asked.second else writer.gradient(asked.second)
+    with_value, listed = kind.startswith("value_and"), asked.listed
+
+    def derivative(*operands: Any) -> Any:
+        value, found = function(*operands)
+        for d in found:
+            if d - d != 0.0:  # where the products must be the strict ones
+                raise OverflowError
+        if type(value) is not float:
+            raise OverflowError
+        slopes = List(found) if listed else found[0]
+        return List([value, slopes]) if with_value else slopes
+
+    return derivative
+
+
+def _of_floats(function: Callable[..., Any]) -> Callable[..., Any]:
+    def value(*operands: Any) -> float:
+        y = function(*operands)
+        if type(y) is not float:
+            raise OverflowError
+        return y
+
+    return value

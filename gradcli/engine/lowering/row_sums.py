@@ -1,0 +1,215 @@
+"""Sums and means of expressions over each row's elements as one operation: `sum(100 * (x[1:] - x[:-1]**2)**2)` of many rows.
+
+As operations one by one, each part of `x`, each term and each partial would be an array of all rows. As one, the terms are
+added up as they come, and so is the gradient by `x`, which is then there before it is asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from ...lang import program
+from ...ops import OPS
+from ...ops.formula import Formula
+from ...ops.op import Op
+from ...ops.rules import ratio
+from ..analysis.read_derivatives import NotPlainError
+from ..backends.backend import broadcast_shapes, shape_of
+from ..compilation.compiler import Closure, Compiler
+from ..compilation.indexing import written_index
+from ..formulas.compound import ZERO, differentiate
+from ..kernels.sum_functions import sum_function
+from ..trace.recording import record
+from ..trace.run import Run
+from ..trace.tape import WithPartials
+from ..values.boxes import UNBOXED, level_of, primal
+from ..values.kinds import read
+from ..values.lanes import Lanes, narrow, with_rows
+from .fused_rows import FusedRows, common_trace
+from .fused_source import MISS, Leaf, Plan
+from .fusion import collect
+
+SUM, MEAN = OPS["sum"], OPS["mean"]
+
+Index = tuple[Any, ...] | None  # what of a name an expression reads: a part by ints and slices, or all of it
+Parts = Sequence[tuple[int, Index]]  # of names, by number
+
+
+def sums_on_rows(c: Compiler, node: program.Apply, cold: Closure) -> Closure:
+    """The closure of `sum(expression)` or `mean(expression)`: for rows one operation where all that the expression reads are
+    names, parts of them by ints and slices that are written, and numbers; else `cold`."""
+    operand = node.operands[0]
+    if node.options or operand is None or c.slow:
+        return cold
+    bases: list[Leaf] = []
+
+    def part(read: program.Expression) -> Any:
+        index = written_index(read.items) if isinstance(read, program.Index) else None
+        if index is None or not isinstance(read, program.Index):
+            raise NotPlainError
+        inner = Plan([], bases)
+        kind, base = collect(read.object, inner, None, {}, None, 0)
+        if kind != "leaf" or inner.ops:
+            raise NotPlainError
+        return base, index
+
+    found = Plan([], [])
+    with suppress(NotPlainError):
+        kind, _ = collect(operand, found, part, {}, None, 0)
+        if kind == "op" and found.ops[-1].site.op.integers != "bool":
+            rows = _RowSum(found, bases, node)
+            return lambda frame: cold(frame) if frame[0].group is None or (y := rows.sum(frame)) is MISS else y
+    return cold
+
+
+class _RowSum(FusedRows):
+    """The operation of a sum's plan."""
+
+    __slots__ = ("_bases", "_is_mean", "_parts")
+
+    def __init__(self, plan: Plan, bases: list[Leaf], node: program.Apply) -> None:
+        super().__init__(plan)
+        self._bases, self._is_mean = bases, node.op is MEAN
+        self._parts: Parts = [leaf.value if leaf.kind == "closure" else (_place(bases, leaf), None) for leaf in plan.leaves]
+
+    def sum(self, frame: list[Any]) -> Any:
+        """The sum, for names that are floats and arrays of them, of many rows, once there were enough of them; MISS where the
+        operations go one by one."""
+        run, group = frame[0], frame[0].group
+        if run.trace.keeps_all:
+            return MISS
+        values = [read(leaf.of(frame)) for leaf in self._bases]
+        primals = [primal(v) for v in values]
+        if not all([type(p) is not Lanes or group.within(p.group) for p in primals]):  # noqa: C419
+            return MISS
+        primals = [narrow(p, group) for p in primals]
+        terms = [_part(primals[base], index) for base, index in self._parts]
+        shape = self._shape(run, [values[base] for base, _ in self._parts], terms)
+        if not shape or (site := self._known(run, shape)) is None:
+            return MISS
+        active = tuple([k for k, v in enumerate(values) if level_of(v) != UNBOXED])
+        trace = common_trace([values[k] for k in active]) if active else run.trace
+        if trace is None or trace.keeps_constants:
+            return MISS
+        active = active if trace.segment is not None else ()
+        if active and not ((run.once or run.recordings == 1) and all([type(primals[k]) is Lanes for k in active])):  # noqa: C419
+            return MISS
+        whole = (*shape, group.size)
+        backend = run.backend
+        inner = [with_rows(term, group) for term in terms]
+        by = [k for k, (base, _) in enumerate(self._parts) if base in active]
+        # In the order in which elements come to be the first terms', so that these can go one by one, too.
+        by.sort(key=lambda k: _first(self._parts[k][1], primals[self._parts[k][0]].shape), reverse=True)
+        terms_of_one = math.prod(shape) if self._is_mean else 1
+        wholes = tuple([shape_of(v) == whole for v in inner])
+        function = sum_function(backend, self._key, wholes, tuple(by), terms_of_one)
+        if function is None:
+            return MISS
+        if needed := sum([primals[k].array.size for k in active]):
+            run.verify_allocation(8 * needed, f"gradients of {needed} numbers", site.span)
+        totals = [backend.empty((*primals[k].shape, group.size)) for k in active]
+        places = []
+        for k in by:
+            base, index = self._parts[k]
+            total = active.index(base)
+            places.append((total, totals[total] if index is None else totals[total][index]))
+        y = Lanes(function(whole, inner, places, totals), group)
+        if not active:
+            return y
+        kept = Lanes(WithPartials((group.size,), y.dtype, totals), group)
+        return record(trace, site, values, primals, {}, y, active, kept)
+
+    def _is_hot(self, run: Run, elements: int) -> bool:
+        # What several parts give is added up in another order: for rows of data the same, however many run together.
+        return run.parts_rows or super()._is_hot(run, elements)
+
+    def _op(self, formula: Formula) -> Op:
+        return _sum_op(formula, self._parts, self._is_mean)
+
+
+def _place(bases: list[Leaf], leaf: Leaf) -> int:
+    if leaf not in bases:
+        bases.append(leaf)
+    return bases.index(leaf)
+
+
+def _part(value: Any, index: Index) -> Any:
+    """A part of a name's value; None where it has none, which the operation by itself reports."""
+    if index is None:
+        return value
+    is_lanes = type(value) is Lanes
+    array = value.array if is_lanes else value
+    if not hasattr(array, "strides") or len(index) > value.ndim:
+        return None
+    with suppress(IndexError):
+        return Lanes(array[index], value.group) if is_lanes else array[index]
+    return None
+
+
+def _first(index: Index, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The first element of a part."""
+    return tuple([i.indices(n)[0] if type(i) is slice else i % n for i, n in zip(index or (), shape, strict=False)])
+
+
+# ---- its rule, where partials that came with the value don't do ---------------------------------------------------------
+
+
+def _sum_op(formula: Formula, parts: Parts, is_mean: bool) -> Op:
+    """The sum of a formula of parts of its operands, or the mean."""
+    partials: list[Formula] = []
+
+    def partial(k: int) -> Formula:
+        if not partials:
+            partials.extend(differentiate(formula, len(parts)))
+        return partials[k]
+
+    def terms(m: Any, xs: Sequence[Any]) -> tuple[list[Any], tuple[int, ...]]:
+        given = [xs[base] if index is None else m.getitem(xs[base], index=index) for base, index in parts]
+        shape = broadcast_shapes([v.shape for v in given])
+        assert shape is not None
+        return given, shape
+
+    def vjp(m: Any, g: Any, y: Any, k: int, *xs: Any) -> Any:
+        given, shape = terms(m, xs)
+        g = g * ratio(1.0, math.prod(shape)) if is_mean else g
+        g, total = m.broadcast_to(g, shape=shape), m.broadcast_to(0.0, shape=xs[k].shape)
+        for j, (base, index) in enumerate(parts):
+            if base == k and partial(j) is not ZERO:
+                c = m.sum_to(m.strict_mul(g, _value(m, partial(j), given)), shape=given[j].shape)
+                total = total + c if index is None else m.index_add(total, c, index=index)
+        return total
+
+    def jvp(m: Any, t: Sequence[Any], y: Any, *xs: Any) -> Any:
+        given, shape = terms(m, xs)
+        total: Any = 0.0
+        for j, (base, index) in enumerate(parts):
+            if t[base] is not None and partial(j) is not ZERO:
+                tangent = t[base] if index is None else m.getitem(t[base], index=index)
+                total = total + m.strict_mul(tangent, _value(m, partial(j), given))
+        return (m.mean if is_mean else m.sum)(m.broadcast_to(total, shape=shape))
+
+    return Op(
+        f"{'mean' if is_mean else 'sum'} of an expression",
+        "*xs",
+        "The sum or mean of an expression as one operation.",
+        category="arithmetic",
+        internal=True,
+        engine=True,
+        vjp=vjp,
+        jvp=jvp,
+        saves=("xs",),
+    )
+
+
+def _value(m: Any, formula: Formula, operands: Sequence[Any]) -> Any:
+    """What a formula gives in the language of rules."""
+    made: dict[int, Any] = {}
+    for node in formula:
+        if node.arguments:
+            made[id(node)] = getattr(m, node.kind)(*[made[id(a)] for a in node.arguments])
+        else:
+            made[id(node)] = operands[node.value] if node.kind == "operand" else node.value
+    return made[id(formula)]

@@ -1,0 +1,1 @@
+"""How is one operation done, on plain values, on traced ones and on rows?"""

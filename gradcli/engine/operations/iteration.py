@@ -1,0 +1,99 @@
+"""Sequences: what `for` and variadic builtins go through, and lists of numbers as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ...diagnostics import Span
+from ...ops import OPS
+from ..backends.backend import is_scalar, shape_of
+from ..trace.run import Run
+from ..trace.tape import Site, primal
+from ..values.kinds import List, describe, read
+from ..values.lanes import Lanes
+from .access import read_index
+from .apply import to_array
+from .by_rows import RowRange
+
+GETITEM = OPS["getitem"]
+
+
+def iterate(run: Run, value: Any, span: Span) -> Iterator[Any]:
+    """What `for` takes from a value: elements of a list, rows of an array, keys of a dict."""
+    value = read(value)
+    inner = primal(value)
+    if type(inner) is List:
+        return iter(inner)
+    if type(inner) is dict:
+        return iter(list(inner))
+    if shape_of(inner):
+        if value is inner and hasattr(inner, "tolist") and inner.ndim == 1 and inner.dtype.char in "dl?D":
+            return iter(inner.tolist())
+        site = Site(GETITEM, span)
+        return (read_index(run, site, value, (i,)) for i in range(inner.shape[0]))
+    run.fail("E319", f"{describe(value)} has no elements to go through", span, help="use `range(n)`, a list or an array")
+
+
+def unpacked(run: Run, site: Site, value: Any) -> list[Any]:
+    """The operands of a variadic builtin that was given one list of them (or one array, for its rows)."""
+    value = read(value)
+    inner = primal(value)
+    if type(inner) is List or shape_of(inner):
+        return list(iterate(run, value, site.span))
+    return [value]
+
+
+def bounds(run: Run, site: Site, operands: list[Any]) -> range | RowRange:
+    """The ints that `range` stands for. Raises GradcliError for anything but one to three ints."""
+    numbers = [primal(read(o)) for o in operands]
+    for number in numbers:
+        if type(number) is not int and not (type(number) is Lanes and number.dtype.kind == "i" and not number.shape):
+            run.fail("E311", f"`range` takes ints, and this is {describe(number)}", site.span, help="convert with `int64(…)`")
+    if len(numbers) > 3:
+        run.fail("E308", f"`range` takes 1 to 3 ints, {len(numbers)} given", site.span)
+    if len(numbers) == 3 and (numbers[2] == 0 or (type(numbers[2]) is Lanes and not numbers[2].array.all())):
+        run.fail("E311", "the step of `range` is 0", site.span)
+    if Lanes in map(type, numbers):
+        return RowRange(run, numbers, site.span)
+    return range(*numbers)
+
+
+def side_by_side(run: Run, site: Site, operands: list[Any]) -> Iterator[List]:
+    sequences = [_sequence(run, o, site.span) for o in operands]
+    return (List(list(items)) for items in zip(*sequences, strict=False))
+
+
+def numbered(run: Run, site: Site, operands: list[Any]) -> Iterator[List]:
+    return (List([k, item]) for k, item in enumerate(_sequence(run, operands[0], site.span)))
+
+
+def _sequence(run: Run, value: Any, span: Span) -> Iterator[Any]:
+    return iterate(run, value, span)
+
+
+# `for` reads these as they come; anywhere else they are lists.
+LAZY: dict[str, Callable[[Run, Site, list[Any]], Any]] = {"range": bounds, "zip": side_by_side, "enumerate": numbered}
+
+
+# ---- lists as arrays ---------------------------------------------------------------------------------------------------
+
+
+def with_arrays(run: Run, site: Site, value: Any) -> Any:
+    """An argument with every list of numbers in it, and of rows of equal length, as an array."""
+    value = read(value)
+    if type(value) is List:
+        if _list_shape(value) is not None:
+            return to_array(run, site, value)
+        return List([with_arrays(run, site, item) for item in value])
+    return {key: with_arrays(run, site, item) for key, item in value.items()} if type(value) is dict else value
+
+
+def _list_shape(value: Any) -> tuple[int, ...] | None:
+    """The shape of the array that lists of numbers stand for; None for what is no such list."""
+    value = read(value)
+    if type(value) is not List:
+        return () if is_scalar(primal(value)) else None
+    shapes = {_list_shape(item) for item in value} or {()}
+    shape = shapes.pop()
+    return None if shape is None or shapes else (len(value), *shape)

@@ -1,0 +1,43 @@
+"""A value of many rows by some of them, on the trace."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...ops import OPS
+from ..trace.run import Run
+from ..trace.tape import Site
+from ..values.boxes import primal
+from ..values.lanes import Group, Lanes, common
+from .apply import apply
+
+PICK = OPS["pick_rows"]
+
+
+def narrowed(run: Run, site: Site, value: Any, group: Group | None) -> Any:
+    """A value of an outer group by the rows of `group`; any other as it is."""
+    inner = primal(value)
+    if type(inner) is not Lanes or group is None or not group.within(inner.group):
+        return value
+    path: list[Group] = []
+    while group is not None and group is not inner.group:
+        path.append(group)
+        group = group.parent
+    for part in reversed(path):
+        value = apply(run, site.derived(PICK), (value,), {"index": part.origin, "group": part, "of": part.parent})
+    return value
+
+
+def shared(run: Run, site: Site, value: Any, own: Group) -> tuple[Any, Group, Any] | None:
+    """A value by those of the rows of `own` that it has, their group, and where these are in `own`; None where it has none of
+    them. `site` is that of picking rows."""
+    inner: Group = primal(value).group
+    whole, xp = common(own, inner), run.backend.xp
+    if whole is None:
+        return None
+    ways = [xp.arange(g.size) if g is whole else g.way_to(whole) for g in (own, inner)]
+    _, mine, theirs = xp.intersect1d(*ways, return_indices=True)
+    if not len(mine):
+        return None
+    rows = own if len(mine) == own.size else Group(len(mine), own, mine)
+    return apply(run, site, (value,), {"index": theirs, "group": rows, "of": inner}), rows, mine

@@ -1,0 +1,213 @@
+"""How structural rules run: the two readings of the `m` that they are written in.
+
+`Language` takes every call in a rule through `apply`, at the place of the operation that is being differentiated. So what
+a sweep computes is recorded wherever a window is open, and can be differentiated again; `Value` is what rules then see
+of an operand. `ArrayLanguage` computes on arrays at once, for sweeps that nobody will differentiate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from ...ops import OPS
+from ...ops.formula import Formula
+from ...ops.op import Op
+from ..backends.backend import Backend, dtype_name, shape_of
+from ..formulas.functions import array_function, per_op, strict_product
+from ..trace.run import Run
+from ..trace.tape import Site, primal
+from ..values.kinds import List
+from ..values.lanes import Group, Lanes, with_rows
+from .apply import apply
+from .by_rows import varies
+
+STRICT_MUL = OPS["strict_mul"]
+
+
+class Value:
+    """An operand, result or cotangent inside a rule: a value of the language with Python's operators."""
+
+    __slots__ = ("m", "v")
+
+    def __init__(self, v: Any, m: Language) -> None:
+        self.v, self.m = v, m
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return shape_of(primal(self.v))
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def dtype(self) -> str:
+        return dtype_name(primal(self.v))
+
+    @property
+    def T(self) -> Value:  # noqa: N802 (the name that arrays give it)
+        result: Value = self.m.transpose(self)
+        return result
+
+    def __getitem__(self, index: Any) -> Value:
+        result: Value = self.m.getitem(self, index=index if isinstance(index, tuple) else (index,))
+        return result
+
+
+def _operator(name: str, swapped: bool = False) -> Callable[[Value, Any], Value]:
+    def method(self: Value, other: Any) -> Any:
+        return self.m.call(name, (other, self) if swapped else (self, other))
+
+    return method
+
+
+for _method, _name in {
+    "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "pow": "pow", "mod": "mod", "floordiv": "floordiv",
+    "matmul": "matmul",
+}.items():  # fmt: skip
+    setattr(Value, f"__{_method}__", _operator(_name))
+    setattr(Value, f"__r{_method}__", _operator(_name, swapped=True))
+for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
+    setattr(Value, f"__{_name}__", _operator(_name))
+setattr(Value, "__neg__", lambda self: self.m.call("neg", (self,)))  # noqa: B010
+setattr(Value, "__hash__", object.__hash__)  # noqa: B010
+
+
+class Language:
+    """The `m` of rules: `m.sin(x)` applies the op to values, at the site of the operation that is differentiated."""
+
+    __slots__ = ("run", "site")
+
+    def __init__(self, run: Run, site: Site) -> None:
+        self.run, self.site = run, site
+
+    def call(self, name: str, arguments: tuple[Any, ...], options: dict[str, Any] | None = None) -> Any:
+        """The op `name` on values; options that aren't given have their defaults. A list for an op of several results."""
+        op = OPS[name]
+        operands = tuple([_unwrap(a) for a in arguments])
+        given = {p.name: p.default for p in op.signature.options if not p.required}
+        n = len(op.signature.operands)
+        if not op.signature.variadic and len(operands) < n:
+            operands += tuple([p.default for p in op.signature.operands[len(operands) :]])
+        if options:
+            given.update(options)
+        y = apply(self.run, self.site.derived(op), operands, given)
+        return [Value(part, self) for part in y.items] if type(y) is List else Value(y, self)
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        return lambda *arguments, **options: self.call(name, arguments, options)
+
+
+def _unwrap(value: Any) -> Any:
+    if type(value) is Value:
+        return value.v
+    return List([_unwrap(v) for v in value]) if type(value) is list else value
+
+
+class RowLanguage(Language):
+    """The same where nobody records what rules compute, and where the rows are those of one group: without what an operation
+    of the program's has to verify."""
+
+    __slots__ = ()
+
+    def call(self, name: str, arguments: tuple[Any, ...], options: dict[str, Any] | None = None) -> Any:
+        op, run = OPS[name], self.run
+        operands = [a.v if type(a) is Value else a for a in arguments]
+        laned = [type(v) is Lanes for v in operands]
+        group = operands[laned.index(True)].group if True in laned else None
+        if group is None or not all([_is_simple(v, group) for v in operands]):  # noqa: C419
+            return super().call(name, arguments, options)
+        if op.elementwise:
+            arrays = [v.array if own else with_rows(v, group) for v, own in zip(operands, laned, strict=True)]
+            return Value(Lanes(array_function(run.backend, op)(*arrays), group), self)
+        whole = len(operands) == len(op.signature.operands) and not op.signature.variadic
+        if op.rows is None or op.compute is None or not whole or varies(options or {}):
+            return super().call(name, arguments, options)
+        compute, defaults = _by_rows(op, run.backend)
+        arrays = [v.array if own else v for v, own in zip(operands, laned, strict=True)]
+        y = op.rows(run.backend.xp, compute, arrays, laned, defaults | (options or {}), group.size)
+        if y is NotImplemented or type(y) is list:
+            return super().call(name, arguments, options)
+        return Value(Lanes(y, group), self)
+
+
+@per_op
+def _by_rows(op: Op, backend: Backend) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """What an op's rule for rows computes by, and the options that have defaults."""
+    assert op.compute is not None
+    return partial(op.compute, backend.xp), {p.name: p.default for p in op.signature.options if not p.required}
+
+
+def _is_simple(value: Any, group: Group) -> bool:
+    """Whether a value is a float, a shared array, or floats of a group of rows."""
+    if type(value) is Lanes:
+        return value.group is group and hasattr(value.array, "strides") and value.array.dtype.kind in "fc"
+    return type(value) is float or hasattr(value, "strides")
+
+
+class ArrayLanguage:
+    """The `m` of rules on plain arrays and NumPy scalars, which have Python's operators themselves."""
+
+    def __init__(self, backend: Backend, dtype: str) -> None:
+        self._backend, self._dtype = backend, dtype
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        function = self._function(name)
+        setattr(self, name, function)  # the next time it is an attribute like any other
+        return function
+
+    def _function(self, name: str) -> Callable[..., Any]:
+        op = OPS[name]
+        if op is STRICT_MUL:
+            return partial(strict_product, self._backend.xp)
+        if op.elementwise:
+            return array_function(self._backend, op)
+        defaults = {p.name: p.default for p in op.signature.options if not p.required}
+        if op.category == "making":
+            defaults["dtype"] = self._dtype
+        optional = [p.default for p in op.signature.operands]
+        compute, xp = op.compute, self._backend.xp
+        assert compute is not None
+        if not defaults and all(p.required for p in op.signature.operands) and not op.signature.variadic:
+            return partial(compute, xp)
+
+        def call(*operands: Any, **options: Any) -> Any:
+            if len(operands) < len(optional):
+                operands += tuple(optional[len(operands) :])
+            return compute(xp, *operands, **(defaults | options))
+
+        return call
+
+
+@per_op
+def array_language(backend: Backend, dtype: str) -> ArrayLanguage:
+    return ArrayLanguage(backend, dtype)
+
+
+def replay(run: Run, site: Site, formula: Formula, y: Any, operands: list[Any]) -> Any:
+    """A formula of the table evaluated through `apply`, on values of the language."""
+    known: dict[int, Any] = {}
+    for node in formula:
+        if node.kind == "number":
+            value = node.value
+        elif node.kind == "operand":
+            value = operands[node.value]
+        elif node.kind == "result":
+            value = y
+        elif node.kind == "where":  # lazily on a scalar condition: what isn't chosen isn't computed on
+            condition, *_ = values = [known[id(a)] for a in node.arguments]
+            if type(condition) is bool:
+                value = values[1] if condition else values[2]
+            else:
+                value = apply(run, site.derived(OPS["where"]), tuple(values))
+        else:
+            value = apply(run, site.derived(OPS[node.kind]), tuple([known[id(a)] for a in node.arguments]))
+        known[id(node)] = value
+    return known[id(formula)]

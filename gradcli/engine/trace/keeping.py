@@ -1,0 +1,141 @@
+"""The second keeping policy of the trace, for runs that are asked why: everything is kept, and nothing released."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from ...diagnostics import Span
+from ...ops.op import Op
+from ..backends.backend import is_inexact
+from .tape import Leaf, Segment, Site, Trace, Traced
+
+ROOM = 2**29  # bytes of values that no rule reads
+MOST = 10_000  # notes of what isn't finite
+RECENT = 100  # of these, how many are looked at for one more
+
+
+class KeepingTrace(Trace):
+    """The second keeping policy: every operation on anything declared is recorded, active or not, and nothing is released.
+
+    A value that is traced here may have no gradient; `active` holds the numbers of those that have, and `watched_constants`
+    those of them whose own history is none: a tape has watched what was a plain number. With the operands of
+    conditions and the histories of states, that is what `reasons.py` needs to tell where a chain breaks. Where everything
+    is paused it goes on recording, and notes the numbers in `paused`. `declined` has the inputs for which a function's own
+    rule returned none, with the call's site and the rule.
+
+    Records have all operands and results, whether a rule reads them or not, as long as there is `room`; and `witnessed` has
+    the nans and infinities that plain numbers gave, with what made them.
+    """
+
+    __slots__ = (
+        "active", "choices", "conditions", "declined", "paused", "room", "segments", "states", "watched_constants",
+        "witnessed",
+    )  # fmt: skip
+    keeps_all = True
+    sees_plain = True
+    keeps_states = True  # what the states of variables were made of, too
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.room = ROOM
+        self.witnessed: list[tuple[Any, Witness]] = []
+        self.active: set[int] = set()
+        self.watched_constants: set[int] = set()
+        self.paused: set[int] = set()
+        self.declined: dict[int, tuple[Site, Any]] = {}
+        self.segments: list[Segment] = [] if self.segment is None else [self.segment]
+        self.choices: list[tuple[Traced, Span]] = []  # what indices, shapes and counts were decided by, and where
+        self.conditions: list[tuple[Traced, Span]] = []  # what conditions were decided by, and where
+        self.states: dict[int, list[tuple[Traced, Span, str]]] = {}  # by variable, what its states were made of, where, and how
+
+    def leaf(self, primal: Any, number: int | None = None, origin: Leaf | None = None) -> Traced:
+        traced = super().leaf(primal, number, origin)
+        if origin is None:
+            self.active.add(traced[1])
+        return traced
+
+    def begin_at(self, number: int) -> None:
+        """Makes a value that a tape watches one that has gradients; of a constant, those of what is made of it from now on."""
+        if number not in self.active:
+            self.active.add(number)
+            self.watched_constants.add(number)
+
+    def decide(self, condition: Traced, span: Span) -> bool | None:
+        """Notes what decides a path; a kind of this trace may tell which way to go, whatever the condition's value."""
+        self.conditions.append((condition, span))
+        return None
+
+    def left(self, number: int, value: Any, span: Span, how: str) -> None:
+        """Notes that a history ends: the value became the state of a variable."""
+        if type(value) is tuple:
+            self.states.setdefault(number, []).append((value, span, how))
+
+    def pass_over(self, operations: int, value: Any) -> None:
+        """Told of operations that weren't recorded, because only a state was made of them, and of what they gave."""
+
+    def asked(self, targets: list[Traced], wanted: set[int]) -> None:
+        """Told of every sweep: from which targets back to what. A kind of this trace may note it."""
+
+    def _resume(self) -> None:
+        pass  # a pause doesn't stop this trace
+
+    def advance(self) -> Segment:
+        segment = super().advance()
+        self.segments.append(segment)
+        return segment
+
+    def record(self, site: Site, inputs: list[Traced], a: Any, b: Any, kept: Any, y: Any) -> Any:
+        traced = super().record(site, inputs, a, b, kept, y)
+        self.room -= getattr(y, "nbytes", 8)
+        if not any(window.recording for window in self.windows):
+            self.paused.add(traced[1])
+        elif carries(site.op, y) and any(i[1] in self.active for i in inputs):
+            self.active.add(traced[1])
+        return traced
+
+    def witness(self, site: Site, primals: list[Any], options: Mapping[str, Any], y: Any) -> None:
+        """Notes an op on plain numbers, which isn't recorded, where it makes what isn't finite, or passes it on."""
+        if self.room <= 0 or len(self.witnessed) >= MOST or type(y) is list or not is_inexact(y) or _is_finite(y):
+            return
+        bad = [p for p in primals if not _is_finite(p)]
+        if bad:
+            maker = next(filter(None, map(self.witness_of, bad)), None)
+        else:
+            a, b = (*primals, None)[:2] if site.narrow else (tuple(primals), options)
+            maker = Witness(self.number, site, a, b, y)
+        if maker is not None:
+            self.witnessed.append((y, maker))
+
+    def witness_of(self, value: Any) -> Witness | None:
+        """What made a plain number that isn't finite, as far as that is still known; None where it was written so."""
+        maker: Witness
+        for y, maker in reversed(self.witnessed[-RECENT:]):
+            if y is value or (type(y) is type(value) is float and (y == value or bool(y != y and value != value))):
+                return maker
+        return None
+
+
+class Witness(NamedTuple):
+    """An op that made what isn't finite of plain numbers, as it would have been recorded; `number` is the next record's."""
+
+    number: int
+    site: Site
+    a: Any
+    b: Any
+    y: Any
+
+
+def _is_finite(value: Any) -> bool:
+    """Whether all of a number or array is finite; squares that overflow don't count."""
+    if not is_inexact(value):
+        return True
+    value = getattr(value, "array", value)  # of lanes
+    finite = value - value == 0
+    return bool(finite.all()) if hasattr(finite, "all") else bool(finite)
+
+
+def carries(op: Op, y: Any) -> bool:
+    """Whether a gradient passes through an op that gave `y`."""
+    inexact = type(y) in (float, complex, list) or getattr(getattr(y, "dtype", None), "kind", "") in ("f", "c")
+    return op.differentiable and inexact

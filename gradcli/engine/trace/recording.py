@@ -1,0 +1,90 @@
+"""How an operation becomes a record of the trace: what this keeps of operands and results, and how it is laid out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...ops import OPS
+from ..backends.backend import is_inexact, shape_of
+from ..formulas.functions import rule_reads
+from ..values.boxes import primal
+from ..values.kinds import List
+from .tape import Site, Trace, blank
+
+PART = OPS["part"]
+
+
+def record(
+    trace: Trace,
+    site: Site,
+    values: list[Any],
+    primals: list[Any],
+    options: Mapping[str, Any],
+    y: Any,
+    active: tuple[int, ...],
+    known: Any = None,
+) -> Any:
+    """The result `y` of an op, traced where gradients can pass through it. `primals` are the operands without the trace's
+    box, `active` the indices of those that have one. `known` is what the record keeps of a result that no rule reads, where
+    that is more than its shape."""
+    op = site.op
+    if not (op.differentiable or trace.keeps_all) or trace.segment is None:
+        return List(y) if type(y) is list else y
+    if type(y) is list:
+        return record_parts(trace, site, values, primals, options, y, active)
+    if not (is_inexact(primal(y)) or trace.keeps_all):
+        return y
+    inputs = [values[k] for k in active]
+    site = site.on(active)
+    keeps = trace.room > 0
+    if trace.keeps_all and not (op.differentiable and is_inexact(y)):
+        saved = primals if keeps else list(map(blank, primals))
+        return trace.record(site, inputs, tuple(saved), options, y if keeps else blank(y), y)
+    reads = site.reads if site.reads is not None else reads_of(site, len(primals))
+    saved = primals if keeps else [p if k in reads else blank(p) for k, p in enumerate(primals)]
+    kept = y if keeps or "result" in reads else known or blank(y)
+    if site.narrow:
+        if not shape_of(y) and type(primal(primals[0])) is complex and type(primal(y)) is float:
+            site = site.on_complex()
+        return trace.record(site, inputs, saved[0], saved[1] if len(saved) > 1 else None, kept, y)
+    return trace.record(site, inputs, tuple(saved), options, kept, y)
+
+
+def reads_of(site: Site, n: int) -> frozenset[int | str]:
+    """Which operands' values the rule at the site reads, by index, and "result" if it reads the result's."""
+    op = site.op
+    if op.elementwise:
+        site.reads = rule_reads(op, site.operands)
+        return site.reads
+    result = frozenset(("result",)) if "result" in op.saves else frozenset()
+    if op.signature.variadic:  # their number may differ from time to time, so nothing is kept on the site
+        return result.union(range(n) if op.signature.variadic in op.saves else ())
+    names = [p.name for p in op.signature.operands]
+    site.reads = result.union(k for k, name in enumerate(names) if name in op.saves)
+    return site.reads
+
+
+def record_parts(
+    trace: Trace,
+    site: Site,
+    values: list[Any],
+    primals: list[Any],
+    options: Any,
+    y: list[Any],
+    active: tuple[int, ...],
+) -> Any:
+    """An op with several results: one record whose value is their list, and a record for each part of it."""
+    reads = reads_of(site.on(active), len(primals))
+    keeps = trace.room > 0
+    saved = tuple(primals if keeps else [p if k in reads else blank(p) for k, p in enumerate(primals)])
+    inputs = [values[k] for k in active]
+    kept = y if keeps or "result" in reads else [blank(part) for part in y]
+    whole = trace.record(site.on(active), inputs, saved, options, kept, y)
+    part_site = site.derived(PART).on((0,))
+    part_site.of = site.of
+    n = len(y)
+    return List([
+        trace.record(part_site, [whole], (n,), {"index": k}, kept[k], part) if is_inexact(primal(part)) else part
+        for k, part in enumerate(y)
+    ])  # fmt: skip

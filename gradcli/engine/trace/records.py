@@ -1,0 +1,86 @@
+"""The records between sources and a target, as what goes over them forwards takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ..values.boxes import primal
+from ..values.lanes import Group, Lanes
+from .tape import STRIDE, Segment, Site
+from .windows import inputs_of
+
+
+class Record(NamedTuple):
+    """A record of the trace: see Note [Records] in tape.py."""
+
+    number: int
+    site: Site
+    in0: Any
+    in1: int | None
+    a: Any
+    b: Any
+    y: Any
+
+    @property
+    def inputs(self) -> tuple[int, ...]:
+        return inputs_of(self.in0, self.in1)
+
+    @property
+    def operands(self) -> Sequence[Any]:
+        return (self.a, self.b)[: len(self.site.op.signature.operands)] if self.site.narrow else self.a
+
+    @property
+    def options(self) -> Any:
+        """The options; an index alone stands for itself."""
+        if self.site.narrow or self.site.op.elementwise:
+            return {}
+        return {"index": self.b} if type(self.b) is tuple else self.b
+
+
+def groups_of(records: list[Record]) -> set[Group]:
+    """The groups of rows that values of the records have (`lanes.py`)."""
+    found: set[Group] = set()
+    for _, site, _, _, a, b, y in records:
+        if type(y) is float:
+            continue
+        operands = (a, b) if site.narrow else a
+        if Lanes in map(type, operands) or type(y) is Lanes or type(y) is list:
+            values = (*operands, *(y if type(y) is list else (y,)))
+            found.update([v.group for v in values if type(v) is Lanes])
+    return found
+
+
+def path(segments: list[Segment], marked: set[int] | None, targets: set[int]) -> tuple[list[Record], set[int]]:
+    """The records that the targets depend on, and that depend on a source (`marked`; None: all do), in execution order; and
+    the numbers of the targets and of all that these records read."""
+    needed = set(targets)
+    found: list[Record] = []
+    for segment in segments:
+        records = segment.records
+        number = segment.first + len(segment)
+        for k in range(len(records) - STRIDE, -1, -STRIDE):
+            number -= 1
+            if number in needed and (marked is None or number in marked):
+                record = tuple.__new__(Record, (number, *records[k : k + STRIDE]))  # without a call of Python's
+                if segment.trace.level:
+                    record = record._replace(**{name: _unboxed(getattr(record, name)) for name in ("a", "b", "y")})
+                found.append(record)
+                if record.in1 is not None:
+                    needed.add(record.in0)
+                    needed.add(record.in1)
+                else:
+                    needed.update(record.inputs)
+    found.reverse()
+    return found, needed
+
+
+def _unboxed(value: Any) -> Any:
+    """What a record keeps of primals that are duals, or traced at a lower level."""
+    if type(value) is tuple and not _is_traced(value):
+        return tuple([primal(v) for v in value])
+    return [primal(v) for v in value] if type(value) is list else primal(value)
+
+
+def _is_traced(value: tuple[Any, ...]) -> bool:
+    return len(value) == 3 and isinstance(value[2], Segment)

@@ -1,0 +1,1 @@
+"""What may be asked of functions and of recorded values?"""

@@ -1,0 +1,1 @@
+"""What can a name hold?"""

@@ -1,0 +1,283 @@
+"""Many rows at once. A lane value has one extra, last axis, the rows; that it has is its type, never read off a shape.
+
+Per-row scalars, vectors and matrices then broadcast against each other as they are, and `shape` counts without the rows.
+A shared array of rank 1 or more gets a last axis of 1 where it meets lanes.
+
+The rows of a lane value are those of its *group*. Where a condition divides the rows, each side runs with a group of its
+own, which knows which rows of its parent it has; `vmap` inside rows opens one that has each of them several times. A value
+of an outer group is narrowed where it meets an inner one, by taking its rows; a cotangent comes back the other way, each
+row's added up where it came from (`lifted`). So groups need no records of their own: only where values of several groups
+become one again (`divergence.py`) there is one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ..kernels.turning import contiguous
+
+
+class Group:
+    """Rows that run together.
+
+    parent  the group that they come from; None where they come from shared values
+    origin  the row of the parent that each is; None where there is no parent
+    each    how many rows every one of the parent has become, in order; 0 where they are some of them
+    divided of the outermost group: whether some rows ever ran without the others
+    """
+
+    __slots__ = ("_ways", "depth", "divided", "each", "origin", "parent", "size", "taken")
+
+    def __init__(self, size: int, parent: Group | None = None, origin: Any = None, each: int = 0) -> None:
+        self.size, self.parent, self.origin, self.each = size, parent, origin, each
+        self.depth: int = 0 if parent is None else parent.depth + 1
+        self.taken: dict[int, tuple[Any, Any]] = {}  # values of outer groups that were narrowed, by identity
+        self._ways: dict[Group, Any] = {}
+        self.divided = False
+
+    def outermost(self) -> Group:
+        """The group that all of these rows come from in the end."""
+        group = self
+        while group.parent is not None:
+            group = group.parent
+        return group
+
+    def within(self, other: Group | None) -> bool:
+        """Whether these rows are made of the rows of `other`: shared values are in everything."""
+        group: Group | None = self
+        while group is not None and other is not None and group.depth > other.depth:
+            group = group.parent
+        return other is None or group is other
+
+    def opened_in(self, outer: Group) -> bool:
+        """Whether each row of `outer`, or of some of its rows, has become several here: they share its values."""
+        group: Group | None = self
+        several = False
+        while group is not None and group is not outer:
+            several = several or group.each > 0
+            group = group.parent
+        return several and group is outer
+
+    def way_to(self, outer: Group) -> Any:
+        """For each row here, the row of `outer` that it is; outer is a proper ancestor."""
+        way = self._ways.get(outer)
+        if way is None:
+            assert self.parent is not None
+            way = self.origin if self.parent is outer else self.parent.way_to(outer)[self.origin]
+            self._ways[outer] = way
+        return way
+
+    def are_some(self, outer: Group) -> bool:
+        """Whether these are some of the rows of `outer`, each once at most."""
+        group: Group | None = self
+        while group is not None and group is not outer and not group.each:
+            group = group.parent
+        return group is outer
+
+    def unopened(self, outer: Group) -> Group | None:
+        """Of the groups that these rows are made of, the innermost whose rows are some of those of `outer`; None where they
+        aren't made of these."""
+        found = group = self
+        while group is not outer:
+            if group.parent is None:
+                return None
+            if group.each:
+                found = group.parent
+            group = group.parent
+        return found
+
+    def rows(self, xp: Any, chosen: Any) -> Group:
+        """The group of the rows where the mask `chosen` holds."""
+        origin = xp.flatnonzero(chosen)
+        self.outermost().divided = True
+        return Group(len(origin), self, origin)
+
+    # What the entries of `ops/lanes.py` compute by.
+
+    def pick(self, xp: Any, value: Any, index: Any, group: Group) -> Lanes:
+        """The rows `index` of a value with the rows of this group, as the rows of `group`."""
+        array = with_rows(spread(xp, value, self), self)
+        return Lanes(array[at(array, index)], group)
+
+    def place(self, xp: Any, value: Any, index: Any, group: Group | None) -> Any:
+        """The opposite: rows added up at the rows `index` of `group`, 0 elsewhere; of no group the sum of all. No row is
+        named twice, but where each row of the parent has become several."""
+        array = spread(xp, value, self).array
+        if group is None:
+            return array.sum(axis=-1)
+        if self.each:
+            return Lanes(array.reshape(*array.shape[:-1], group.size, self.each).sum(axis=-1), group)
+        total = xp.zeros((*array.shape[:-1], group.size), array.dtype)
+        total[at(total, index)] = array
+        return Lanes(total, group)
+
+    def unfold(self, xp: Any, value: Any, axis: int) -> Lanes:
+        """An axis of a value as the rows of this group, beside the rows that the value has."""
+        parent = self.parent
+        array = value.array if type(value) is Lanes else value
+        if parent is None:
+            if type(value) is Lanes:
+                raise UnrelatedError
+            return Lanes(contiguous(xp, _to_last(array, axis)), self)
+        array = _to_last(spread(xp, value, parent).array, axis)
+        return Lanes(xp.ascontiguousarray(array).reshape(*array.shape[:-2], self.size), self)
+
+    def fold(self, xp: Any, value: Any, axis: int) -> Any:
+        """The opposite: the rows of this group as an axis of values with the rows of its parent."""
+        parent = self.parent
+        array = spread(xp, value, self).array
+        if parent is None:
+            return contiguous(xp, _from_last(array, axis))
+        array = array.reshape(*array.shape[:-1], parent.size, self.each)
+        return Lanes(xp.ascontiguousarray(_from_last(array, axis)), parent)
+
+    def merge(self, xp: Any, parts: Sequence[Any], indices: Sequence[Any], groups: Sequence[Group]) -> Lanes:
+        """Values of several groups as one: part `k` at the rows `indices[k]` of this group, which are those of `groups[k]`."""
+        arrays = [spread(xp, part, group).array for part, group in zip(parts, groups, strict=True)]
+        total = xp.empty((*arrays[0].shape[:-1], self.size), xp.result_type(*arrays))
+        for array, index in zip(arrays, indices, strict=True):
+            total[at(total, index)] = array
+        return Lanes(total, self)
+
+    def __repr__(self) -> str:
+        return f"<group of {self.size} rows at depth {self.depth}>"
+
+
+class Lanes:
+    """A value a row: `array` has the value's axes, and the rows last."""
+
+    __slots__ = ("array", "group")
+
+    def __init__(self, array: Any, group: Group) -> None:
+        self.array, self.group = array, group
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        shape: tuple[int, ...] = self.array.shape[:-1]
+        return shape
+
+    @property
+    def ndim(self) -> int:
+        return len(self.array.shape) - 1
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def dtype(self) -> Any:
+        return self.array.dtype
+
+    def rows_first(self) -> Any:
+        """The values as one array, a row each."""
+        return self.array.transpose(-1, *range(self.ndim))
+
+    def __repr__(self) -> str:
+        return f"<{self.group.size} rows of {self.dtype}, shape {self.shape}>"
+
+
+class UnrelatedError(Exception):
+    """Values of groups of which neither has the other's rows have met."""
+
+
+def _to_last(array: Any, axis: int) -> Any:
+    """The array with an axis as the last."""
+    axis %= array.ndim
+    return array.transpose(*[k for k in range(array.ndim) if k != axis], axis)
+
+
+def _from_last(array: Any, axis: int) -> Any:
+    """The array with its last axis as another."""
+    axis %= array.ndim
+    return array.transpose(*range(axis), -1, *range(axis, array.ndim - 1))
+
+
+def deepest(values: Iterable[Any], group: Group | None = None) -> Group | None:
+    """The innermost group among lane values and `group`. Raises UnrelatedError where one doesn't hold the others' rows."""
+    for value in values:
+        if type(value) is Lanes and value.group is not group:
+            if value.group.within(group):
+                group = value.group
+            elif group is None or not group.within(value.group):
+                raise UnrelatedError
+    return group
+
+
+def common(a: Group | None, b: Group | None) -> Group | None:
+    """The innermost group that both are made of; None for what all rows share."""
+    while a is not b:
+        if a is None or b is None:
+            return None
+        if a.depth >= b.depth:
+            a = a.parent
+        else:
+            b = b.parent
+    return a
+
+
+def united(xp: Any, a: Group, b: Group, outer: Group) -> Group:
+    """The group of all rows of two groups, each of which has some of the rows of `outer`."""
+    if b.within(a) or a.within(b):
+        return a if b.within(a) else b
+    rows = xp.union1d(a.way_to(outer), b.way_to(outer))
+    return outer if len(rows) == outer.size else Group(len(rows), outer, rows)
+
+
+def narrow(value: Any, group: Group) -> Any:
+    """A value with the rows of `group`, an inner one of its own; anything but lanes as it is."""
+    if type(value) is not Lanes or value.group is group:
+        return value
+    known = group.taken.get(id(value))
+    if known is not None:
+        return Lanes(known[1], group)
+    if not group.within(value.group):
+        raise UnrelatedError
+    parent = group.parent
+    known = None if parent is None else parent.taken.get(id(value))
+    array, way = (value.array, group.way_to(value.group)) if known is None else (known[1], group.origin)
+    taken = array.take(way, axis=-1) if hasattr(array, "take") else type(array)((*array.shape[:-1], group.size), array.dtype)
+    group.taken[id(value)] = value, taken  # no lanes, which know the group: nobody collects cycles while a program runs
+    return Lanes(taken, group)
+
+
+def at(array: Any, rows: Any) -> Any:
+    """The index of rows in an array that has them last. Of numbers it is the rows alone, which is much quicker."""
+    return rows if array.ndim == 1 else (..., rows)
+
+
+def with_rows(value: Any, group: Group) -> Any:
+    """A value as an array beside lanes of `group`: theirs with the rows, a shared one with a last axis of 1, a number as it
+    is."""
+    if type(value) is Lanes:
+        return narrow(value, group).array
+    is_array = hasattr(value, "strides") and value.ndim  # and no Blank, which stands for a value that nobody reads
+    return value[..., None] if is_array else value
+
+
+def spread(xp: Any, value: Any, group: Group) -> Lanes:
+    """A value as lanes of `group`, each row with its own copy of what they share."""
+    array = with_rows(value, group)
+    if type(value) is Lanes:
+        return Lanes(array, group)
+    array = xp.asarray(array)
+    shape = (*array.shape[:-1], group.size) if array.ndim else (group.size,)
+    return Lanes(xp.ascontiguousarray(xp.broadcast_to(array, shape)), group)
+
+
+def zeros(xp: Any, shape: tuple[int, ...], dtype: Any, group: Group) -> Lanes:
+    """Zeros a row. Few rows of large values stand one behind another in memory, so that what is next to each other there is
+    long."""
+    if math.prod(shape) <= group.size:
+        return Lanes(xp.zeros((*shape, group.size), dtype), group)
+    return Lanes(xp.zeros((group.size, *shape), dtype).transpose(*range(1, len(shape) + 1), 0), group)
+
+
+def lifted(xp: Any, value: Any, outer: Group | None) -> Any:
+    """Lanes as those of an outer group: each row gets the sum of those that were made of it, 0 where there are none. For
+    None the sum of all rows, which is no lane value."""
+    while type(value) is Lanes and value.group is not outer:
+        inner = value.group
+        value = inner.place(xp, value, inner.origin, inner.parent)
+    return value
