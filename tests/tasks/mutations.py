@@ -101,6 +101,8 @@ def structural() -> Iterator[tuple[Op, int, str, str]]:
             continue
         if op.name == "pad":
             given = given[:1]  # `width` comes second, and what is filled in by name
+        if op.name == "full":
+            given = [f"value = {given[0]}"]  # `shape` comes first
         call = f"{op.name}({', '.join([*given, *named])})"
         parts = "sum(sin({0}[0] + 0.2)) + sum(cos({0}[1] + 0.2))" if op.name in SEVERAL else "sum(sin({0}))"
         for k in movable(op, operands):
