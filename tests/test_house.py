@@ -150,6 +150,21 @@ def test_a_file_holds_one_idea(path: Path) -> None:
     assert not text or ast.get_docstring(ast.parse(text)), "a module begins with a sentence that says what it owns"
 
 
+TESTS = Path(__file__).parent
+TEST_FILES = {path.name for path in TESTS.rglob("test_*.py")}
+
+
+@pytest.mark.parametrize("path", sorted(TESTS.rglob("*.py")), ids=lambda path: path.relative_to(TESTS).as_posix())
+def test_no_test_is_imported(path: Path) -> None:
+    """What tests have in common (strategies, programs, models, helpers) stands in modules that are no tests."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        modules = [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
+        if isinstance(node, ast.ImportFrom):
+            modules.append(node.module or "")
+        tests = {part for module in modules for part in module.split(".") if (part + ".py") in TEST_FILES}
+        assert not tests, f"what it takes from {tests} belongs in a module that is no test"
+
+
 def loaded_by(*arguments: str) -> set[str]:
     """The modules in a fresh process after one command."""
     code = f"import sys; from gradcli.cli import run; run({list(arguments)!r}); print(*sys.modules, file=sys.stderr)"

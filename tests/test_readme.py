@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import doctest
-import os
 import re
-import subprocess
-import sys
 import tomllib
 from itertools import takewhile
 from pathlib import Path
@@ -15,6 +12,8 @@ import pytest
 
 import gradcli
 from gradcli.ops.registry import REGISTERED
+
+from .shell import shell
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -30,15 +29,6 @@ def commands(text: str = README) -> list[tuple[str, str]]:
             command = "".join([lines[0], *(line[2:] for line in more)])
             found.append((command.rstrip("\n"), "".join(lines[1 + len(more) :])))
     return found
-
-
-def shell(command: str, folder: Path, scratch: Path) -> str:
-    """What a command prints, on both streams."""
-    (scratch / "gradcli").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m gradcli "$@"\n')
-    (scratch / "gradcli").chmod(0o755)
-    environment = {**os.environ, "PATH": f"{scratch}{os.pathsep}{os.environ['PATH']}"}
-    done = subprocess.run(command, shell=True, cwd=folder, env=environment, capture_output=True, text=True)
-    return done.stdout + done.stderr
 
 
 def blocks(language: str) -> list[str]:

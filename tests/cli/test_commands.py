@@ -20,7 +20,8 @@ from gradcli.cli.ops import derivatives
 from gradcli.cli.options import names
 from gradcli.codes import CODES, REASONS
 from gradcli.ops import OPS
-from tests.test_readme import shell
+
+from ..shell import shell
 
 Run = Callable[..., Any]
 

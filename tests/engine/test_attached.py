@@ -20,8 +20,7 @@ from gradcli.engine.trace.tape import Segment
 from gradcli.tasks.evaluation import Options
 
 from .programs import evaluate, executed, failure, outputs, value, warnings
-from .random_programs import Program, points, programs
-from .test_reverse import RELAXED
+from .random_programs import RELAXED, Program, points, programs
 
 ERRORS = Path(__file__).parent / "errors"
 

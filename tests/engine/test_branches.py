@@ -10,34 +10,12 @@ from hypothesis import strategies as st
 
 from gradcli.engine.backends.tiers import AT_ONCE, only
 
+from .hot_and_cold import WAYS, assert_same
 from .programs import evaluate
+from .random_bodies import conditions, expressions
 from .random_programs import RELAXED
-from .test_readings import WAYS, assert_same
 
 NAMES = ["x", "w", "a", "b"]
-UNARY = ["sin({})", "exp(-({})**2)", "sqrt(({})**2 + 1.0)", "-({})", "abs({})", "tanh({})", "({})**2"]
-BINARY = ["({} + {})", "({} - {})", "({} * {})", "({} / (({})**2 + 1.0))", "maximum({}, {})"]
-COMPARISONS = ["<", "<=", ">", ">=", "==", "!="]
-
-
-@st.composite
-def expressions(draw: st.DrawFn, names: list[str], depth: int = 2) -> str:
-    kind = draw(st.sampled_from(["name", "name", "number", "unary", "binary", "choice"] if depth else ["name", "number"]))
-    if kind == "name":
-        return draw(st.sampled_from(names))
-    if kind == "number":
-        return str(draw(st.sampled_from([0.5, 1.0, 2.0, -1.5])))
-    parts = [draw(expressions(names, depth - 1)) for _ in range(2)]
-    if kind == "choice":
-        return f"({parts[0]} if {draw(conditions(names))} else {parts[1]})"
-    return draw(st.sampled_from(UNARY)).format(parts[0]) if kind == "unary" else draw(st.sampled_from(BINARY)).format(*parts)
-
-
-@st.composite
-def conditions(draw: st.DrawFn, names: list[str]) -> str:
-    a, b = (draw(expressions(names, 1)) for _ in range(2))
-    single = f"{a} {draw(st.sampled_from(COMPARISONS))} {b}"
-    return draw(st.sampled_from([single, f"not {single}", f"{single} and x < 1.0", f"{single} or w > {a}", f"-1.0 < {a} <= {b}"]))
 
 
 @st.composite

@@ -18,8 +18,8 @@ from gradcli.engine.trace.tape import Site
 from gradcli.ops import OPS
 from gradcli.ops.op import Op
 
-from ..ops.test_elementwise import REAL, points
-from ..ops.test_tangents import CALLS, movable
+from ..ops.exact import REAL, points
+from ..ops.structural_calls import CALLS, movable
 
 STEP = 1e-30
 RUN = new_run(Settings(), {})

@@ -16,7 +16,7 @@ from gradcli.ops import OPS
 from gradcli.ops.op import Op
 
 from ..ops.exact import REAL, points
-from ..ops.test_structural import CASES, IDS
+from ..ops.structural_cases import CASES, IDS
 from . import standin
 from .device_session import DeviceSession
 from .lane_rows import gradient, masks, operands, push, second, value

@@ -22,10 +22,10 @@ from gradcli.ops.op import Op
 from gradcli.ops.tangent import push
 
 from ..ops.exact import REAL, points
+from ..ops.structural_calls import CALLS, Call, directions, subsets
+from ..ops.structural_calls import IDS as CALL_IDS
+from ..ops.structural_cases import CASES, IDS
 from ..ops.sweeps import Session, weighed
-from ..ops.test_structural import CASES, IDS
-from ..ops.test_tangents import CALLS, Call, directions, subsets
-from ..ops.test_tangents import IDS as CALL_IDS
 from . import standin
 from .device_session import DeviceSession, to_device
 

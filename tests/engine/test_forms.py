@@ -20,6 +20,8 @@ from gradcli.tasks.evaluation import Options
 from gradcli.tasks.programs import parse_program
 from gradcli.tasks.symbolic import ClosedForms, closed_forms, written
 
+from .domain_points import points
+
 
 def read(text: str, order: int = 1, **options: Any) -> ClosedForms:
     return closed_forms(parse_program(Source("<expr>", text)), {}, Options(**options), order)
@@ -32,25 +34,6 @@ WITHOUT = {  # derivatives by parameters, which have no names
     "zeta_by_x", "gammainc_by_a", "gamma_density", "betainc_by_ab", "beta_density", "beta_edge_slope",
 }  # fmt: skip
 UNDERIVED = {"zeta": {0}, "gammainc": {0}, "betainc": {0, 1}}  # operands by which SymPy has no derivative either
-
-
-def points(op: Op) -> list[tuple[float, ...]]:
-    """Two points inside the domain of an op; orders are whole."""
-    domain = op.domain or ((-math.inf, math.inf),) * len(op.signature.operands)
-    found = []
-    for share in (0.3, 0.6):
-        operands: list[float] = []
-        for k, (low, high) in enumerate(domain):
-            if op.partials[k] is None:
-                operands.append(1.0)
-            elif math.isinf(low) and math.isfinite(high):
-                operands.append(high - 3.0 * share)
-            elif math.isinf(high):
-                operands.append((low if math.isfinite(low) else -1.5) + 3.0 * share + 0.17 * k)
-            else:
-                operands.append(low + (high - low) * share)
-        found.append(tuple(operands))
-    return found
 
 
 def test_what_has_no_counterpart() -> None:

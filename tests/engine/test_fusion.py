@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,12 +12,6 @@ from gradcli.tasks.evaluation import Evaluation
 
 from .programs import evaluate, executed, failure, value
 from .random_programs import RELAXED, Program, points, programs
-
-
-@pytest.fixture
-def at_once() -> Iterator[None]:
-    with only(heat=AT_ONCE):
-        yield
 
 
 def _in_both(source: str) -> list[Evaluation]:

@@ -12,10 +12,10 @@ from gradcli.diagnostics import GradcliError
 from gradcli.engine.backends.tiers import AT_ONCE, Heat, only
 from gradcli.engine.calls import closures as calls
 
+from .hot_and_cold import WAYS, assert_same
 from .programs import evaluate, outputs
+from .random_bodies import H, blocks
 from .random_programs import RELAXED
-from .test_branches import conditions, expressions
-from .test_readings import WAYS, assert_same
 
 W = "fn f(x, w) { y = x; n = 0; while abs(y) < 20.0 and n < 60 { y = y*1.1 + 0.1*w*x; n += 1 }; return y*w + n }\n"
 M = """fn f(x, w) {
@@ -141,48 +141,12 @@ def test_steps_are_counted() -> None:
 
 # ---- random programs -------------------------------------------------------------------------------------------------
 
-NAMES = ["x", "w", "a", "b", "n", "i"]
-
-
-@st.composite
-def blocks(draw: st.DrawFn, depth: int = 2) -> str:
-    statements = []
-    for _ in range(draw(st.integers(1, 3))):
-        kind = draw(
-            st.sampled_from(["assign", "augment", "int", "if", "while", "for", "return"] if depth else ["assign", "int", "exit"])
-        )
-        name, value = draw(st.sampled_from(["a", "b", "x"])), draw(expressions(NAMES))
-        if kind == "if":
-            branches = f"if {draw(conditions(NAMES))} {{ {draw(blocks(depth - 1))} }}"
-            statements.append(branches + draw(st.sampled_from(["", f" else {{ {draw(blocks(depth - 1))} }}"])))
-        elif kind == "while":
-            bound = draw(st.sampled_from(["n < 30", f"n < 20 and ({draw(conditions(NAMES))})"]))
-            statements.append(f"while {bound} {{ n = n + 1; {draw(blocks(depth - 1))}; {name} = {name}*0.5 + tanh({value}) }}")
-        elif kind == "for":
-            bounds = draw(st.sampled_from(["n, n + 3", "n % 4", "n // 2, 0, -2"]))
-            statements.append(f"for j in range({bounds}) {{ {name} = {name}*0.5 + tanh({value})*j; {draw(blocks(depth - 1))} }}")
-        elif kind == "int":
-            statements.append(draw(st.sampled_from(["i = i + n % 3", "i = n - 2*i % 7", "n += 1", "i = -i // 3"])))
-        elif kind == "exit":
-            exits = ["break", "continue", f"return {value}"]
-            statements.append(f"if {draw(conditions(NAMES))} {{ n = n + 1; {draw(st.sampled_from(exits))} }}")
-        else:
-            statements.append(
-                {"assign": f"{name} = {value}", "augment": f"{name} += tanh({value})", "return": f"return {value}"}[kind]
-            )
-            if kind == "return":
-                break
-    return "; ".join(statements)
-
 
 RANDOM_CALLS = [
     "f({}, w)", "grad(f)({}, w)", "grad(f, wrt = 1)({}, w)", "sum(grad(f, wrt = [1, 0])({}, w))", "jvp(f)({}, 0.5, w)",
     "value_and_grad(f)({}, w)[0]", "value_and_jvp(f)({}, w, w)[1]", "vjp(f)({}, w, w)",
     "grad(grad(f))({}, w)", "value_and_jvp(grad(f))({}, 0.5, w)[1]",
 ]  # fmt: skip
-
-
-H = "fn h(z) { y = tanh(z); if y > 0.9 { return 0.5*y }; n = 0; while y < 0.5 and n < 3 { n += 1; y = y*0.5 + 0.3 }; return y }"
 
 
 @settings(RELAXED, max_examples=40)

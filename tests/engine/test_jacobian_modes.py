@@ -13,8 +13,7 @@ from gradcli.engine.ad import reverse
 from gradcli.engine.jacobian import seeds
 
 from .programs import evaluate, executed, flat, outputs, value
-from .random_programs import Program, points, programs
-from .test_reverse import RELAXED
+from .random_programs import RELAXED, Program, points, programs
 
 VALUES = [
     ("var x = 2.0; y = [1.0, 2.0] * x**2; output jacobian(y, x, {mode}), hessian(sum(y), x, {mode})", [4, 8, 6]),

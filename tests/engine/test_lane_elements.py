@@ -15,7 +15,7 @@ from gradcli.engine.values.lanes import Group, Lanes
 from gradcli.ops import OPS
 from gradcli.ops.op import Op
 
-from ..ops.test_complex import FUNCTIONS, Z
+from ..ops.complex_functions import FUNCTIONS, Z
 from .lane_rows import gradient, masks, operands, push, second, together, value, verify_rows
 
 pytestmark = pytest.mark.filterwarnings("error")

@@ -7,7 +7,7 @@ import pytest
 
 from gradcli.ops import OPS
 
-from ..ops.test_structural import CASES
+from ..ops.structural_cases import CASES
 from .lane_rows import array, gradient, masks, operands, push, second, value, verify_rows
 
 pytestmark = pytest.mark.filterwarnings("error")

@@ -15,10 +15,10 @@ from gradcli.engine.backends.tiers import HEAT, Heat, only
 from gradcli.engine.lowering import long_loops
 from gradcli.tasks import second_runs
 
+from .hot_and_cold import assert_same
 from .programs import evaluate
+from .random_bodies import H, blocks
 from .random_programs import RELAXED
-from .test_hot_loops import H, blocks
-from .test_readings import assert_same
 
 HEAD = "var x = 0.7\nvar w = 0.4\nfrozen c = 1.5\nk = 3\n"
 FUNCTIONS = """fn square(a) = a*a

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import pytest
 
 from gradcli.diagnostics import GradcliError
-from gradcli.engine.backends.tiers import AT_ONCE, INTERPRETED, NATIVE, Heat, only
+from gradcli.engine.backends.tiers import AT_ONCE, Heat, only
 from gradcli.engine.calls import closures as calls
 from gradcli.engine.trace.tape import STRIDE, reachable
 
+from .hot_and_cold import WAYS, assert_same
 from .programs import evaluate, executed
 
-WAYS = (NATIVE, INTERPRETED)  # tiers, with what is hot at once
 B = "fn b(x) { y = x*x + sin(x); if y < 0.0 { return y }; return y*x }\n"
 C = """fn c(x, y) {
     if 0.0 < x <= 1.0 and not y > 3.0 { a = x*y } elif y != w { a = exp(-y) } else { a = x }
@@ -162,12 +160,6 @@ CALLED = [
 PLACES = [0.8, -1.3, 0.0, 1e200, float("nan")]
 
 
-@pytest.fixture
-def at_once() -> Iterator[None]:
-    with only(heat=AT_ONCE):
-        yield
-
-
 def answers(tier: int, source: str, inputs: dict[str, float]) -> tuple[str, Any, Any]:
     with only(tier, AT_ONCE):
         try:
@@ -175,21 +167,6 @@ def answers(tier: int, source: str, inputs: dict[str, float]) -> tuple[str, Any,
         except GradcliError as error:
             return error.diagnostics[0].message, None, None
     return "", evaluation.outputs, evaluation.gradients
-
-
-def assert_same(found: Any, expected: Any) -> None:
-    """The messages, outputs and gradients of two runs; none where there is none."""
-    if isinstance(expected, dict):
-        assert found.keys() == expected.keys()
-        for name, value in expected.items():
-            assert_same(found[name], value)
-    elif isinstance(expected, tuple):
-        for pair in zip(found, expected, strict=True):
-            assert_same(*pair)
-    elif expected is None or isinstance(expected, str):
-        assert found == expected
-    else:
-        np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-14)
 
 
 def looped(definitions: str, call: str, boxed: bool) -> str:

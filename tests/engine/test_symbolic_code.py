@@ -23,7 +23,7 @@ from gradcli.tasks.evaluation import Evaluation, Options
 from gradcli.tasks.programs import parse_program
 from gradcli.tasks.symbolic import ClosedForms, closed_forms, written
 
-from .test_forms import points
+from .domain_points import points
 
 # Names that are keywords or functions in one language or another, letters beyond ASCII, and two that differ by case only.
 PLAIN = """

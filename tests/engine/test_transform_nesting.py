@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from gradcli.engine.backends.tiers import AT_ONCE, HEAT, Heat, only
 
 from .programs import outputs, value
-from .random_programs import Program, points, programs
-from .test_reverse import RELAXED
+from .random_programs import RELAXED, Program, points, programs
 
 # The derivative of a function of one number, `f`, at `x`, in either mode; and by some other ways that mean the same.
 MODES = {"reverse": "grad({f})({x})", "forward": "jvp({f})({x}, 1.0)"}

@@ -13,8 +13,8 @@ from gradcli.engine.operations.rules import Value
 from gradcli.engine.values.boxes import primal
 
 from ..engine.programs import failure, value
+from .structural_cases import R1, SS, S
 from .sweeps import Session, tangent
-from .test_structural import R1, SS, S
 
 MP = mpmath.mp.clone()
 MP.dps = 60

@@ -13,8 +13,8 @@ from gradcli.engine.jacobian.compressed import Sparse, blocks
 from gradcli.engine.operations.rules import Value
 from gradcli.engine.trace.tape import Traced, primal
 
+from .structural_cases import CASES
 from .sweeps import Session, weighed
-from .test_structural import CASES
 
 EVERY = [(name, k) for name, cases in CASES.items() for k in range(len(cases))]
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from ..engine.programs import failure, outputs, value
+from .structural_cases import IMAGES, KERNELS, KNOTS, W
 from .sweeps import Session
-from .test_structural import IMAGES, KERNELS, KNOTS, W
 
 
 def call(name: str, *operands: Any, **options: Any) -> Any:

@@ -13,8 +13,8 @@ from gradcli.ops import OPS
 
 from .numpy_counterparts import COUNTERPARTS
 from .special_functions import MP
+from .structural_calls import CALLS, IDS, STRUCTURAL, Call, directions, movable, parts, product, random_like
 from .sweeps import Session, tangent
-from .test_tangents import CALLS, IDS, STRUCTURAL, Call, directions, movable, parts, product, random_like
 
 # Those of matrices have their own test (test_matrices.py), and the rest follows from them, or has no derivative to speak of.
 MATRICES = {"inv", "solve", "solve_triangular", "det", "logdet", "cholesky", "qr", "eigh", "svd", "lstsq", "expm"}

@@ -1,6 +1,6 @@
 """Every forward rule of the table: against the reverse rule, differences, and itself differentiated again.
 
-The rules are called as they are, on the operands that the cases of test_structural.py give their op.
+The rules are called as they are, on the operands that the cases of structural_cases.py give their op.
 """
 
 from __future__ import annotations
@@ -19,87 +19,24 @@ from gradcli.ops.op import Op
 from gradcli.ops.tangent import push
 
 from ..engine.programs import failure
+from .structural_calls import (
+    CALLS,
+    EXTRA,
+    STRUCTURAL,
+    Call,
+    directions,
+    every_call,
+    inner,
+    movable,
+    parts,
+    product,
+    random_like,
+    subsets,
+)
+from .structural_cases import APART, V, W
 from .sweeps import Session, tangent
-from .test_structural import APART, CASES, A, V, W
 
-Call = tuple[Op, list[Any], dict[str, Any]]
-
-STRUCTURAL = [op for op in OPS.values() if op.compute and op.differentiable]
 ARRAYS = array_language(CPU, "float64")
-
-
-class Spy(Language):
-    """The language of rules, which notes the operands and options of an op."""
-
-    __slots__ = ("calls", "op")
-
-    def call(self, name: str, arguments: tuple[Any, ...], options: dict[str, Any] | None = None) -> Any:
-        if name == self.op.name:
-            given = {p.name: p.default for p in self.op.signature.options if not p.required}
-            operands = [primal(a.v) if isinstance(a, Value) else a for a in arguments]
-            if not self.op.signature.variadic:
-                operands += [p.default for p in self.op.signature.operands[len(operands) :]]
-            self.calls.append((self.op, operands, given | (options or {})))
-        return super().call(name, arguments, options)
-
-
-def noted(name: str) -> list[Call]:
-    """The calls of an op in its cases."""
-    calls: list[Call] = []
-    for function, *values in CASES[name]:
-        session = Session(*values)
-        spy = Spy(session.run, session.m.site)
-        spy.op, spy.calls = OPS[name], calls
-        function(spy, *[Value(v, spy) for v in values])
-    return calls
-
-
-# What the cases reach through other ops only.
-EXTRA: list[tuple[str, list[Any], dict[str, Any]]] = [
-    ("median_weights", [A], {"axis": 1}),
-    ("setitem", [A, 1.5], {"index": (slice(None), 1), "inplace": False}),
-    ("setitem", [A, V[:3]], {"index": (0,), "inplace": False}),
-    ("index_add", [A, V[:2]], {"index": (slice(None), np.array([1, 1])), "inplace": False}),
-    ("float32", [V.astype("float32")], {}),
-]
-CALLS: list[Call] = [call for name in CASES for call in noted(name)] + [(OPS[n], xs, options) for n, xs, options in EXTRA]
-IDS = [f"{op.name}-{k}" for k, (op, _, _) in enumerate(CALLS)]
-every_call = pytest.mark.parametrize("call", CALLS, ids=IDS)
-
-
-def movable(op: Op, operands: list[Any]) -> list[int]:
-    return [k for k, x in enumerate(operands) if op.moves_with(k) and np.asarray(x).dtype.kind in "fc"]
-
-
-def subsets(op: Op, operands: list[Any]) -> list[list[int]]:
-    """Each operand alone, and all together."""
-    movers = movable(op, operands)
-    return [[k] for k in movers] + ([movers] if len(movers) > 1 else [])
-
-
-def random_like(x: Any, seed: int) -> Any:
-    if type(x) is list:
-        return [random_like(part, seed + 10 * k) for k, part in enumerate(x)]
-    rng = np.random.default_rng(seed)
-    x = np.asarray(x)
-    found = rng.normal(size=x.shape) + (1j * rng.normal(size=x.shape) if x.dtype.kind == "c" else 0)
-    return found.astype(x.dtype)[()] if x.dtype == "float32" or x.shape else found.item()
-
-
-def directions(operands: list[Any], moving: list[int], seed: int = 1) -> list[Any]:
-    return [random_like(x, seed + k) if k in moving else None for k, x in enumerate(operands)]
-
-
-def inner(a: Any, b: Any) -> float:
-    """<a, b>, of real numbers or of pairs of them."""
-    if type(a) is list:
-        return sum(inner(p, q) for p, q in zip(a, b, strict=True))
-    return float(np.real(np.sum(np.conj(a) * b)))
-
-
-def product(m: Any, a: Any, b: Any) -> Any:
-    """<a, b> in the language."""
-    return m.sum(m.real(m.conj(a) * b) if "complex128" in (a.dtype, b.dtype) else a * b)
 
 
 def on_arrays(call: Call, t: list[Any]) -> tuple[Any, Any]:
@@ -115,10 +52,6 @@ def through_apply(m: Language, call: Call, t: list[Any], operands: list[Any]) ->
     op, _, options = call
     y = m.call(op.name, tuple(operands), options)
     return y, push(m, op, t, y, operands, options)
-
-
-def parts(value: Any) -> list[Any]:
-    return value if type(value) is list else [value]
 
 
 def close(a: Any, b: Any, rtol: float, scale: float = 1.0) -> None:

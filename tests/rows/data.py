@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -62,3 +63,9 @@ def read(data: object, numeric: Sequence[str] = (), keep: Sequence[str] = (), ro
         result.blocks.append(block)
         start += block.size
     return result
+
+
+def npy(array: Any) -> bytes:
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 import random
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -24,7 +23,7 @@ from gradcli.rows.sources import open_source
 from gradcli.rows.thrift import I64, packed
 from gradcli.rows.writing.parquet import CHUNKS, GROUPS, METADATA, split
 
-from .data import read
+from .data import npy, read
 
 N = 1000
 TABLE = pa.table(
@@ -352,9 +351,3 @@ def test_arrays_that_cannot_be_read_in_order(tmp_path: Path) -> None:
     (tmp_path / "a.npy").write_bytes(gzip.compress(npy(np.zeros(4))))
     with pytest.raises(GradcliError, match="it is compressed: an NPY file is read where it lies"):
         read(tmp_path / "a.npy")
-
-
-def npy(array: Any) -> bytes:
-    file = io.BytesIO()
-    np.save(file, array)
-    return file.getvalue()

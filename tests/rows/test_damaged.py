@@ -23,8 +23,7 @@ from gradcli.diagnostics import GradcliError
 from gradcli.rows.blocks import BadPart
 from gradcli.rows.sources import open_source
 
-from .data import read
-from .test_columnar import npy
+from .data import npy, read
 
 TABLE = pa.table({"x": np.arange(11.0), "k": [f"k{k}" for k in range(11)]})
 LINES = b'x,k\n1,"a"\n2,b\n3,"c\nd"\n'

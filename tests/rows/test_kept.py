@@ -20,7 +20,7 @@ from gradcli.diagnostics import GradcliError
 from gradcli.rows.writing import WRITERS, Column
 
 from .data import read
-from .test_writing import written
+from .writing import written
 
 DAY = datetime.date(2020, 1, 31)
 BIG = 2**60 + 1

@@ -20,8 +20,7 @@ from gradcli.diagnostics import GradcliError
 from gradcli.rows.blocks import Block
 from gradcli.tasks.inputs import parse_json, read_value
 
-from .data import Read, read
-from .test_columnar import npy
+from .data import Read, npy, read
 
 DIGITS = st.text("0123456789", min_size=1, max_size=25) | st.integers(1, 420).map(lambda n: "9" * n)
 EXPONENTS = st.just("") | st.integers(-420, 420).map("e{}".format) | st.sampled_from(["e99999999999", "E-99999999999", "e+308"])

@@ -20,7 +20,7 @@ from gradcli.rows.thrift import read_struct
 from gradcli.rows.writing import WRITERS, Column
 from gradcli.rows.writing.parquet import split
 
-from .test_writing import example, written
+from .writing import example, written
 
 COMPRESSIONS = ("none", "snappy", "zstd")
 

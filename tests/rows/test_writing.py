@@ -8,7 +8,6 @@ import os
 import random
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,49 +26,9 @@ from gradcli.rows.writing import STREAMED, WRITERS, Column, open_stdout
 from gradcli.rows.writing.files import DamagedError
 
 from .data import read
+from .writing import blocks_of, example, written
 
 FORMATS = list(WRITERS)
-
-
-def written(path: Path, blocks: Sequence[Sequence[Column]], cuts: Sequence[int] = (), garbage: bytes = b"") -> bytes:
-    """The bytes of a file in the format that its ending says; after each block in `cuts`, another writer goes on."""
-    make = WRITERS[path.suffix[1:]]
-    writer = make(str(path), None)
-    for k, block in enumerate(blocks):
-        try:
-            position = json.loads(json.dumps(writer.append(block)))
-        except GradcliError:
-            writer.close()
-            raise
-        if k in cuts:
-            if k + 1 < len(blocks):
-                writer.append(blocks[k + 1])  # finished, but nobody has noted its position
-            writer.close()
-            with open(blocks_of(path), "ab") as file:
-                file.write(garbage)
-            writer = make(str(path), position)
-    writer.finish()
-    return path.read_bytes()
-
-
-def example(n: int, seed: int = 0) -> list[Column]:
-    """A block with a column of each kind."""
-    random = np.random.default_rng(seed)
-    numbers = random.standard_normal(n) * 10.0 ** random.integers(-300, 300, n)
-    numbers[:4] = [math.nan, math.inf, -math.inf, -0.0][:n]
-    words = np.array([["a", 'b"c,', "x\ny", None, "", "\u00e9\t\\"][k % 6] for k in range(n)], dtype=object)
-    return [
-        Column("id", pa.array([f"k{k}" if k % 4 else None for k in range(n)], pa.string())),
-        Column("t", words),
-        Column("f", numbers),
-        Column("df/dx", random.standard_normal((n, 2)), np.arange(n) % 7 == 3),
-        Column("i", np.arange(n) * 2**55),
-        Column("b", np.arange(n) % 2 == 0),
-        Column("z", numbers[::-1] + 1j * random.standard_normal(n)),
-        Column("none", np.full(n, np.nan), np.ones(n, bool)),
-        Column("m", random.standard_normal((2, 3, n)).transpose(2, 0, 1)),
-        Column("s", random.standard_normal(n).astype(np.float32)),
-    ]
 
 
 def numeric(block: list[Column]) -> list[Column]:
@@ -334,11 +293,6 @@ def test_a_partial_file_that_has_lost_something(tmp_path: Path, format: str) -> 
     partial.unlink()
     with pytest.raises(DamagedError, match=f"there is no `{partial.name}`"):
         WRITERS[format](str(path), position)
-
-
-def blocks_of(path: Path) -> Path:
-    """The file that has the blocks until all are there."""
-    return path.with_name(path.name + ".blocks") if path.suffix == ".npz" else path
 
 
 @pytest.mark.parametrize("format", FORMATS)

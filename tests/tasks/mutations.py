@@ -21,8 +21,8 @@ from gradcli.tasks.evaluate import evaluate
 from gradcli.tasks.evaluation import Options
 from gradcli.tasks.programs import parse_program
 
-from ..ops.test_elementwise import REAL, points
-from ..ops.test_tangents import CALLS, movable
+from ..ops.exact import REAL, points
+from ..ops.structural_calls import CALLS, movable
 from .planting import Mutation, planted
 
 CAUGHT = 1e-9  # of a gradient: a change that no check may pass over

@@ -23,8 +23,8 @@ from gradcli.tasks.check.program import quiet
 from gradcli.tasks.check.results import Check, CheckOptions
 from gradcli.tasks.programs import parse_program
 
-from ..ops.test_elementwise import REAL, points
-from ..ops.test_tangents import CALLS, movable
+from ..ops.exact import REAL, points
+from ..ops.structural_calls import CALLS, movable
 from .mutations import KINDS, MUTATIONS, is_green, passing
 from .planting import planted
 

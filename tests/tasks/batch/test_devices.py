@@ -25,7 +25,8 @@ from gradcli.tasks.batch.workers import dealt
 from gradcli.tasks.programs import parse_program, read_source
 from tests.engine import standin, standin_cuda
 from tests.tasks.batch.one_by_one import OPTIONS, parsed, together
-from tests.tasks.batch.test_rows import PROGRAMS, SAMPLES, X, columns_for
+
+from .row_programs import PROGRAMS, SAMPLES, X, columns_for
 
 ON_GPU = OPTIONS.with_changes(device="cuda")
 

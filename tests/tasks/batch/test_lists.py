@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from .jobs import Process
+from .odd_rows import EARLY, FIRST, LATE, ROWS, read, run
 from .one_by_one import assert_same, parsed
-from .test_types import EARLY, FIRST, LATE, ROWS, read, run
 
 ODD = {
     "none first": "[none, u]",

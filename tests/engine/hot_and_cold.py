@@ -1,0 +1,26 @@
+"""What runs hot, compared with the interpreter alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine.backends.tiers import INTERPRETED, NATIVE
+
+WAYS = (NATIVE, INTERPRETED)  # tiers, with what is hot at once
+
+
+def assert_same(found: Any, expected: Any) -> None:
+    """The messages, outputs and gradients of two runs; none where there is none."""
+    if isinstance(expected, dict):
+        assert found.keys() == expected.keys()
+        for name, value in expected.items():
+            assert_same(found[name], value)
+    elif isinstance(expected, tuple):
+        for pair in zip(found, expected, strict=True):
+            assert_same(*pair)
+    elif expected is None or isinstance(expected, str):
+        assert found == expected
+    else:
+        np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-14)
