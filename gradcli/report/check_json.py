@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .checks import problems
-from .json import dumps
+from .json import document
 from .style import Style
 from .values import plain
 
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
 
 def render(checks: Sequence[Check], style: Style) -> str:
-    objects = ["{" + ",\n ".join(f"{dumps(k)}: {dumps(v)}" for k, v in as_object(c).items()) + "}" for c in checks]
-    return (objects[0] if len(objects) == 1 else "[" + ",\n".join(objects) + "]") + "\n"
+    return document(map(as_object, checks))
 
 
 def as_object(check: Check) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .style import Style
@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 
 
 def render(evaluations: Sequence[Evaluation], style: Style) -> str:
-    objects = [_lines(as_object(e)) for e in evaluations]
-    return (objects[0] if len(objects) == 1 else "[" + ",\n".join(objects) + "]") + "\n"
+    return document(map(as_object, evaluations))
 
 
 def as_object(evaluation: Evaluation) -> dict[str, Any]:
@@ -38,13 +37,14 @@ def as_object(evaluation: Evaluation) -> dict[str, Any]:
     return entry
 
 
+def document(entries: Iterable[Mapping[str, Any]]) -> str:
+    """One object, or an array of several. Each key has a line: that is readable, and a long array stays on its line."""
+    objects = ["{" + ",\n ".join(f"{dumps(key)}: {dumps(value)}" for key, value in entry.items()) + "}" for entry in entries]
+    return (objects[0] if len(objects) == 1 else "[" + ",\n".join(objects) + "]") + "\n"
+
+
 def dumps(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
-
-
-def _lines(entry: Mapping[str, Any]) -> str:
-    """One line a key: readable, and a long array stays on its line."""
-    return "{" + ",\n ".join(f"{dumps(key)}: {dumps(value)}" for key, value in entry.items()) + "}"
 
 
 def _output(value: Any) -> dict[str, Any]:

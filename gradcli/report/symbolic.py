@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import printable
-from .json import dumps
+from .json import document
 from .labels import derivative, operand
 from .text import show_form
 
@@ -19,8 +19,7 @@ FORMATS = ("text", "json")
 def render(format: str, answers: Sequence[Symbolic]) -> str:
     """The answers in one of FORMATS."""
     if format == "json":
-        objects = [_lines(as_object(answer)) for answer in answers]
-        return (objects[0] if len(objects) == 1 else "[" + ",\n".join(objects) + "]") + "\n"
+        return document(map(as_object, answers))
     parts = []
     for answer in answers:
         text = answer.code or "".join(_rows(answer))
@@ -53,7 +52,3 @@ def _row(to: str, label: str, form: Any) -> str:
     if to == "pretty":
         return f"{label} =\n" + "".join(f"    {line}".rstrip() + "\n" for line in str(form).split("\n")) + "\n"
     return f"{label} = {show_form(form)}\n"
-
-
-def _lines(entry: dict[str, Any]) -> str:
-    return "{" + ",\n ".join(f"{dumps(key)}: {dumps(value)}" for key, value in entry.items()) + "}"

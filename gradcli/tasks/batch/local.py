@@ -26,7 +26,6 @@ from .remote import computer_for
 from .workers import in_threads
 
 ATTEMPTS = 4  # workers that a block may take with it
-_LENGTH = 8  # bytes of a message's length, before it
 
 
 def on_workers(tasks: Iterable[Range | BadPart], plan: Plan, count: int) -> Iterator[Outcome]:
@@ -69,7 +68,7 @@ class _Worker:
             self._tell(task)
             try:
                 outcome, error = self._heard()
-            except (EOFError, OSError):
+            except (EOFError, OSError, pickle.UnpicklingError):
                 self._end()
                 self._start()
                 continue
@@ -87,7 +86,7 @@ class _Worker:
     def _heard(self) -> Any:
         assert self._process is not None
         assert self._process.stdout is not None
-        return _read(self._process.stdout)
+        return pickle.load(self._process.stdout)
 
     def close(self) -> None:
         """Ends the process, whatever it computes, and starts no other."""
@@ -127,23 +126,9 @@ def _uninterrupted() -> Iterator[None]:
 
 
 def _write(pipe: IO[bytes], message: Any) -> None:
-    data = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
-    pipe.write(len(data).to_bytes(_LENGTH, "big"))
-    pipe.write(data)
+    """All of it or nothing: what can't be pickled mustn't leave half a message behind."""
+    pipe.write(pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL))
     pipe.flush()
-
-
-def _read(pipe: IO[bytes]) -> Any:
-    """The next message. Raises EOFError where there is none any more."""
-    size = int.from_bytes(_exactly(pipe, _LENGTH), "big")
-    return pickle.loads(_exactly(pipe, size))
-
-
-def _exactly(pipe: IO[bytes], size: int) -> bytes:
-    data = pipe.read(size)
-    if len(data) < size:
-        raise EOFError
-    return data
 
 
 # ---- the worker ------------------------------------------------------------------------------------------------------
@@ -155,12 +140,12 @@ def serve() -> None:
     given, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what anything else prints is no answer
     with suppress(EOFError):
-        plan, number, parent = _read(given)
+        plan, number, parent = pickle.load(given)
         if not end_with_parent(parent):
             return
         computer = None
         while True:
-            task = _read(given)
+            task = pickle.load(given)
             outcome: Outcome | None = None
             error: BaseException | None = None
             try:
