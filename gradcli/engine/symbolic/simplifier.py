@@ -5,16 +5,15 @@ The two ends talk over the pipes of the child that the parent started, and nobod
 
 from __future__ import annotations
 
-import io
 import os
 import pickle
-import selectors
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import IO, Any
+from multiprocessing.connection import Connection
+from typing import Any
 
 from ...safe_path import python_that_serves
 
@@ -59,18 +58,10 @@ class Simplifier:
 
 
 def _answers(pipe: int, deadline: float) -> Iterator[tuple[int, Any]]:
-    """What the child answers until then: each with its length before it."""
-    received = b""
-    with selectors.DefaultSelector() as selector:
-        selector.register(pipe, selectors.EVENT_READ)
-        while (left := deadline - time.monotonic()) > 0 and selector.select(left):
-            part = os.read(pipe, 2**16)
-            if not part:
-                return
-            received += part
-            while len(received) >= 8 and len(received) >= (end := 8 + int.from_bytes(received[:8], "big")):
-                yield pickle.loads(received[8:end])
-                received = received[end:]
+    """What the child answers until then."""
+    with Connection(os.dup(pipe), writable=False) as answers, suppress(EOFError):
+        while (left := deadline - time.monotonic()) > 0 and answers.poll(left):
+            yield answers.recv()
 
 
 # ---- the child -------------------------------------------------------------------------------------------------------
@@ -83,27 +74,23 @@ def serve() -> None:
     sys.setrecursionlimit(20_000)
     forms, point, seconds = pickle.load(sys.stdin.buffer)
     _limit(seconds)
-    with os.fdopen(os.dup(1), "wb") as answers:
+    with Connection(os.dup(1), readable=False) as answers:
         _answer(forms, point, answers)
 
 
-def _answer(forms: Sequence[Any], point: Mapping[Any, Any], answers: IO[bytes]) -> None:
+def _answer(forms: Sequence[Any], point: Mapping[Any, Any], answers: Connection) -> None:
     import sympy
 
     from .calculus import evaluate
 
     for k in sorted(range(len(forms)), key=lambda k: int(forms[k].count_ops())):
-        answer = io.BytesIO()
         try:
             found = sympy.simplify(forms[k])
             if found.count_ops() >= forms[k].count_ops() or not _is_same(*(evaluate(f, point, 20) for f in (forms[k], found))):
                 found = forms[k]
-            pickle.dump((k, found), answer)
+            answers.send((k, found))
         except Exception:  # whatever goes wrong inside SymPy, the form as it was is right
-            answer = io.BytesIO(pickle.dumps((k, forms[k])))
-        data = answer.getvalue()
-        answers.write(len(data).to_bytes(8, "big") + data)
-        answers.flush()
+            answers.send((k, forms[k]))
 
 
 def _is_same(a: Any, b: Any) -> bool:
