@@ -136,7 +136,7 @@ def test_what_is_not_equal_at_the_point_is_no_simpler_form(monkeypatch: pytest.M
     for value, expected in ((0.0, sympy.Integer(1)), (1.0, sympy.cos(x))):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(pickle.dumps(([sympy.cos(x)], {x: value}, 9.0)))))
         simplifier.serve()
-        assert pickle.loads(capfdbinary.readouterr().out[4:])  # behind its length == (0, expected)
+        assert pickle.loads(capfdbinary.readouterr().out[4:]) == (0, expected)  # behind its length
 
 
 def test_the_time_counts_from_the_beginning(gradcli: Run, monkeypatch: pytest.MonkeyPatch) -> None:
