@@ -16,10 +16,11 @@ from ..engine.ad.derivatives import (
     verify_target,
     zeros_like,
 )
-from ..engine.analysis.derived import asks_for_nothing, differentiates_once, outputs_of_variables
+from ..engine.analysis.declared import declared_names
+from ..engine.analysis.facts import Facts
 from ..engine.backends.backend import ieee, shape_of
 from ..engine.compilation.compiled import Compiled as Compiled
-from ..engine.compilation.compiled import declared_names, deep_stack
+from ..engine.compilation.compiled import deep_stack
 from ..engine.evaluator import compile_program, execute, new_run
 from ..engine.jacobian.compressed import Sparse, zero_block
 from ..engine.jacobian.jacobians import entries, hessians, jacobians
@@ -47,11 +48,12 @@ from .omissions import has_floats, has_ints, notes
 
 def prepare(node: program.Program, options: Options, alone: bool = False) -> Compiled:
     """The program compiled for these options, to be run any number of times; `alone` if it is run for an evaluation only."""
-    asks = not asks_for_nothing(node)
+    facts = Facts(node)
+    asks = not facts.asks_for_nothing
     asks_more = asks or options.jacobian or options.hessian or options.hessian_blocks
-    only_gradients = alone and not asks_more and set(options.wrt) <= set(declared_names(node))  # and none by what is in between
-    compiled = compile_program(options.settings, node, fuses=not options.trace, only_gradients=only_gradients)
-    compiled.once = not asks or differentiates_once(node, options.of)
+    only_gradients = alone and not asks_more and set(options.wrt) <= facts.declares  # and none by what is in between
+    compiled = compile_program(options.settings, node, fuses=not options.trace, only_gradients=only_gradients, facts=facts)
+    compiled.once = not asks or facts.differentiates_once(options.of)
     return compiled
 
 
@@ -110,7 +112,7 @@ class Answer:
     ) -> None:
         self.node, self.run, self.frame, self.variables, self.options = node, run, frame, variables, options
         self.outputs = result_values(node, run, frame)
-        self.requested = set() if options.of else run.compiled.requested
+        self.requested = set() if options.of else run.compiled.facts.requested
         self.targets = {name: self._named(name) for name in options.of} if options.of else self._automatic_targets()
         self.sources = self._sources()
         self.ints: list[str] = []  # the outputs of ints that may be computed from variables
@@ -153,7 +155,7 @@ class Answer:
         """Fills in which outputs would have a gradient unasked, if they weren't ints."""
         asked = not self.options.differentiates or self.options.of
         ints = [] if asked else [name for name, value in self.outputs.items() if has_ints(value)]
-        self.ints = [name for name in ints if name in outputs_of_variables(self.node)] if ints else []
+        self.ints = [name for name in ints if name in self.run.compiled.facts.of_variables] if ints else []
 
     def _sources(self) -> dict[str, Any]:
         """The variables, or what was asked for by name; the name of an instance stands for all its variables."""

@@ -35,10 +35,10 @@ def evaluate(node: program.Program, inputs: Mapping[str, Any], options: Options,
     inputs and options that don't fit the program.
     """
     compiled = compiled or prepare(node, options, alone=True)
-    all_declared = inputs.keys() <= compiled.declares
+    all_declared = inputs.keys() <= compiled.facts.declares
     if not all_declared:
         verify_inputs(node, inputs, options.ignore_extra)
-    mode = chosen_mode(node, inputs, options)
+    mode = chosen_mode(compiled.facts, inputs, options)
     forward = ForwardRuns(compiled, inputs, options) if mode == "forward" else None
     evaluation = Evaluation(node.source.name, mode=mode)
     while True:
@@ -67,7 +67,7 @@ def evaluate(node: program.Program, inputs: Mapping[str, Any], options: Options,
         release(run, frame)
     _collect(evaluation, run)
     answer.fill(evaluation)
-    evaluation.diagnostics += compiled.discarded
+    evaluation.diagnostics += compiled.facts.discarded
     answer.find_ints()
     if run.unconnected or answer.missing or answer.ints:
         evaluation.diagnostics += explain(node, inputs, options, answer, bool(run.unconnected))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..diagnostics import Diagnostic, GradcliError
-from ..engine.analysis.derived import asks_for_nothing, has_elements, scalar_variables
+from ..engine.analysis.facts import Facts
 from ..engine.backends.backend import count, is_complex, is_inexact, shape_of
 from ..engine.backends.selection import backend_for
 from ..engine.compilation.compiled import Compiled
@@ -19,23 +19,22 @@ from ..engine.trace.run import Run
 from ..engine.transforms.levels import perturb
 from ..engine.values.boxes import level_of, lowered, primal
 from ..engine.values.kinds import Variable, leaves, read
-from ..lang import program
 from .evaluation import Options
 
 FEW = 2  # scalar inputs, for which forward mode is the better choice
 
 
-def chosen_mode(node: program.Program, inputs: Mapping[str, Any], options: Options) -> str:
+def chosen_mode(facts: Facts, inputs: Mapping[str, Any], options: Options) -> str:
     """ "forward" or "reverse": what `auto` takes. It takes forward for one or two scalar inputs, where the program does
     nothing that only a trace can answer."""
     if options.mode != "auto":
         return options.mode
     if not options.grad or options.jacobian or options.hessian or options.hessian_blocks or options.trace:
         return "reverse"
-    variables = scalar_variables(node, inputs)
+    variables = facts.scalar_variables(inputs)
     few = variables is not None and 0 < len(variables) <= FEW and set(options.wrt) <= set(variables)
     # Elements are read and written in place in reverse mode, and not yet with tangents.
-    return "forward" if few and asks_for_nothing(node) and not has_elements(node) else "reverse"
+    return "forward" if few and facts.asks_for_nothing and not facts.has_elements else "reverse"
 
 
 class ForwardRuns:
@@ -43,9 +42,9 @@ class ForwardRuns:
 
     def __init__(self, compiled: Compiled, inputs: Mapping[str, Any], options: Options) -> None:
         self.compiled, self.inputs, self.options = compiled, inputs, options
-        self.traced = not asks_for_nothing(compiled.program)
+        self.traced = not compiled.facts.asks_for_nothing
         self.recorded = self.traced or options.jacobian or options.hessian or options.hessian_blocks
-        names = None if self.recorded else scalar_variables(compiled.program, inputs)
+        names = None if self.recorded else compiled.facts.scalar_variables(inputs)
         self.leading = next(iter(options.wrt or names), "") if names else ""  # what the first run perturbs already
 
     def first(self) -> Run:

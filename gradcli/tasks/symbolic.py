@@ -114,7 +114,7 @@ class _Reading:
                 self.differentiate(found, of, forms, [x for x, source in asked.sources.items() if differentiable(source)])
         for of, form in found.values.items():
             found.values[of] = calculus.each(_settled, form)
-        found.diagnostics += self.compiled.discarded
+        found.diagnostics += self.compiled.facts.discarded
         if self.order:
             asked.find_ints()
             found.diagnostics += explain(self.node, self.inputs, self.options, asked, False) if asked.ints else []

@@ -93,25 +93,23 @@ def has_elements(node: program.Program) -> bool:
     return any(isinstance(item, program.Index | program.EntryTarget) for item, _ in _everything(node.body))
 
 
-def scalar_variables(node: program.Program, inputs: Mapping[str, Any]) -> list[str] | None:
-    """The names of the variables, if all are scalars as far as the text and the values from outside show; else None, as
-    where modules declare some: there may be any number of instances."""
-    if not all(_is_scalar(item, inputs) for item in node.body if _declares_variable(item)):
-        return None  # told without a look at the rest
-    names = []
+def declared_variables(node: program.Program) -> list[program.Declare] | None:
+    """The declarations of variables; None where modules have some, of which there may be any number."""
+    found = []
     for item, inner in _everything(node.body):
         if _declares_variable(item):
-            if inner or not _is_scalar(item, inputs):
+            if inner:
                 return None
-            names.append(item.slot.name)
-    return names
+            found.append(item)
+    return found
 
 
 def _declares_variable(item: Any) -> TypeGuard[program.Declare]:
     return isinstance(item, program.Declare) and item.kind == "var"
 
 
-def _is_scalar(item: program.Declare, inputs: Mapping[str, Any]) -> bool:
+def is_scalar(item: program.Declare, inputs: Mapping[str, Any]) -> bool:
+    """Whether a variable is a scalar, as far as the text and the values from outside show."""
     if item.type is not None and item.type.shape is not None:
         return False
     if item.slot.name in inputs:

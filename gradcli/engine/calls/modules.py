@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...lang import program
+from ..analysis.declared import declarations
 from ..compilation.compiler import Closure, Compiler
-from ..compilation.declarations import declarations
 from ..compilation.paths import module_path
 from ..compilation.sequence import compile_block
 from ..trace.tape import primal

@@ -31,24 +31,6 @@ _EXACT = 2**53  # up to here float64 holds every integer
 _KINDS = {"float64": "f", "float32": "f", "int64": "i", "bool": "b", "complex128": "c"}
 
 
-_BLOCKS = program.While | program.For | program.ExpectError | program.Tape | program.Pause | program.Record
-
-
-def declarations(body: Any) -> list[program.Declare]:
-    """The declarations among the statements of a frame, wherever they are nested."""
-    found: list[program.Declare] = []
-    for statement in body:
-        if isinstance(statement, program.Declare):
-            found.append(statement)
-        elif isinstance(statement, program.If):
-            for _, branch in statement.branches:
-                found += declarations(branch)
-            found += declarations(statement.otherwise)
-        elif isinstance(statement, _BLOCKS):
-            found += declarations(statement.body)
-    return found
-
-
 def compile_declare(c: Compiler, node: program.Declare) -> Callable[[list[Any]], None]:
     k, name, cell = node.slot.index + FRAME_HEAD, node.slot.name, node.slot.cell
     value = None if node.value is None else compile_part(c, node.value)

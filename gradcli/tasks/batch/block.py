@@ -11,11 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...diagnostics import Diagnostic
+from ...engine.analysis.declared import declarations, declared_names
 from ...engine.analysis.requests import named_outputs
 from ...engine.backends.devices import CPU, Sizes
 from ...engine.backends.selection import backend_for
-from ...engine.compilation.compiled import declared_names
-from ...engine.compilation.declarations import declarations
 from ...engine.kernels.native import standing_for
 from ...engine.row_runs import Answered, Ask, Failed, RowRuns
 from ...lang import program

@@ -221,7 +221,7 @@ class Job:
         and whoever gives the work away may have no GPU."""
         seen: list[Range | BadPart] = []
         computer = self._here()
-        self.told = list(computer.compiled.discarded)  # which the text tells, without a row
+        self.told = list(computer.compiled.facts.discarded)  # which the text tells, without a row
         for range in ranges:
             seen.append(range)
             block = read_range(self.plan, range)
@@ -230,7 +230,7 @@ class Job:
             fields, tile = computer.probe(block, self.sizes, self.source.rows)
             self._learn(fields, tile)
             if computer.first is not None:
-                self.told = [*computer.compiled.discarded, *computer.first.warnings.values()]
+                self.told = [*computer.compiled.facts.discarded, *computer.first.warnings.values()]
                 self.notes = list(computer.first.notes)
             if fields or not computer.gives_columns:
                 break

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...diagnostics import Diagnostic, GradcliError, Source, did_you_mean
+from ...engine.analysis.declared import declared_names
 from ...engine.analysis.requests import named_outputs
-from ...engine.compilation.compiled import declared_names
 from ...lang import program
 from ..evaluation import Options
 

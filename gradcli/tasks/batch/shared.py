@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ...diagnostics import Diagnostic, GradcliError, Span
-from ...engine.compilation.declarations import declarations
+from ...engine.analysis.declared import declarations
 from ...engine.operations.instances import named_variables
 from ...engine.row_runs import Answered, Failed
 from ...engine.trace.run import Run

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from ...collector import collector_paused
-from ...engine.analysis.derived import asks_for_nothing
 from ...engine.backends.backend import ieee
 from ...engine.compilation.compiled import Compiled, deep_stack
 from ...engine.evaluator import compile_program
@@ -55,7 +54,7 @@ class Program:
     def __init__(self, node: program.Program, options: Options) -> None:
         self.node, self.options = node, options
         self.compiled: Compiled = prepare(node, options)
-        self.asks_for_nothing = asks_for_nothing(node)
+        self.asks_for_nothing = self.compiled.facts.asks_for_nothing
 
     @cached_property
     def keeping(self) -> Compiled:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.diagnostics import GradcliError
-from gradcli.engine.compilation.declarations import declarations
+from gradcli.engine.analysis.declared import declarations
 from gradcli.tasks.constants import constant
 
 SAMPLES = [

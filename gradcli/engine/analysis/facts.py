@@ -1,0 +1,65 @@
+"""What the text of a program tells, worked out once and kept: each fact at the first question."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Any
+
+from ...diagnostics import Diagnostic
+from ...lang import program
+from .declared import declared_names
+from .derived import asks_for_nothing, declared_variables, differentiates_once, has_elements, is_scalar, outputs_of_variables
+from .discarded import discarded
+from .requests import requested_outputs
+
+
+class Facts:
+    """The facts of one program."""
+
+    def __init__(self, node: program.Program) -> None:
+        self._node = node
+
+    @cached_property
+    def declares(self) -> frozenset[str]:
+        """The names that values from outside may be given for."""
+        return frozenset(declared_names(self._node))
+
+    @cached_property
+    def asks_for_nothing(self) -> bool:
+        """Whether the program neither asks for a derivative nor says what is recorded."""
+        return asks_for_nothing(self._node)
+
+    @cached_property
+    def has_elements(self) -> bool:
+        """Whether the program reads or writes elements."""
+        return has_elements(self._node)
+
+    @cached_property
+    def requested(self) -> set[str]:
+        """The outputs that are requests for derivatives."""
+        return requested_outputs(self._node)
+
+    @cached_property
+    def of_variables(self) -> set[str]:
+        """The outputs that may be computed from variables."""
+        return outputs_of_variables(self._node)
+
+    @cached_property
+    def discarded(self) -> list[Diagnostic]:
+        """Warnings of values that are computed and thrown away."""
+        return discarded(self._node)
+
+    @cached_property
+    def _variables(self) -> list[program.Declare] | None:
+        return declared_variables(self._node)
+
+    def scalar_variables(self, inputs: Mapping[str, Any]) -> list[str] | None:
+        """The names of the variables, if all are scalars as far as the text and the values from outside show; else None, as
+        where modules declare some: there may be any number of instances."""
+        found = self._variables
+        return [d.slot.name for d in found] if found is not None and all(is_scalar(d, inputs) for d in found) else None
+
+    def differentiates_once(self, targets: Iterable[str]) -> bool:
+        """Whether nothing that a derivative gave is ever differentiated again; `targets`: names asked of from outside."""
+        return differentiates_once(self._node, targets)
