@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -163,6 +164,19 @@ def test_no_test_is_imported(path: Path) -> None:
             modules.append(node.module or "")
         tests = {part for module in modules for part in module.split(".") if (part + ".py") in TEST_FILES}
         assert not tests, f"what it takes from {tests} belongs in a module that is no test"
+
+
+@pytest.mark.parametrize("path", sorted(TESTS.rglob("*.py")), ids=lambda path: path.relative_to(TESTS).as_posix())
+def test_no_private_name_is_patched(path: Path) -> None:
+    """Tests turn public switches (`tiers.only`), give arguments, or make circumstances real; what they replace or watch has a
+    public name."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            assert "mock" not in re.split(r"\W+", ast.unparse(node))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "setattr":
+            names = [arg.value for arg in node.args[:2] if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
+            private = [name for name in names if any(part.startswith("_") for part in name.split("."))]
+            assert not private, f"line {node.lineno} patches {private}"
 
 
 def loaded_by(*arguments: str) -> set[str]:

@@ -16,23 +16,24 @@ from pathlib import Path
 from typing import Any
 
 TABLE_PATH = Path(__file__).with_name("table.json")
-_CHECKOUT = Path(__file__).parents[2] / "grammar" / "gradcli.lark"  # there in an editable install, too
+CHECKOUT = Path(__file__).parents[2] / "grammar" / "gradcli.lark"  # there in an editable install, too
 _WHEEL = Path(__file__).parents[1] / "grammar" / "gradcli.lark"
 
 # What a reduction does with the parts of its rule.
 PASS, LIST, BUILD, BUILD_UNLESS_SINGLE = range(4)
 
 
-def read_table() -> dict[str, Any]:
-    """The parse table of the grammar at hand; made and stored first where it is missing or out of date."""
-    grammar = _CHECKOUT.read_bytes() if _CHECKOUT.is_file() else None  # only there may it have changed
+def read_table(path: Path = TABLE_PATH, checkout: Path = CHECKOUT) -> dict[str, Any]:
+    """The parse table of the grammar at hand, stored at a path; made first where it is missing, or older than the checkout's
+    grammar. What comes without one, as an installed package, has the table that was made for it."""
+    grammar = checkout.read_bytes() if checkout.is_file() else None  # only there may it have changed
     with contextlib.suppress(OSError, ValueError):
-        table: dict[str, Any] = json.loads(TABLE_PATH.read_bytes())
+        table: dict[str, Any] = json.loads(path.read_bytes())
         if grammar is None or table["grammar"] == _fingerprint(grammar):
             return table
     table = make_table(grammar or _WHEEL.read_bytes())
     with contextlib.suppress(OSError):
-        write_table(table, TABLE_PATH)
+        write_table(table, path)
     return table
 
 

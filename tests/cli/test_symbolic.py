@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from multiprocessing import Pipe
 from pathlib import Path
 from typing import Any
 
@@ -122,21 +123,18 @@ def test_what_is_simpler_is_verified_by_the_process_that_can_be_ended(monkeypatc
     assert found.diagnostics == []
 
 
-def test_what_is_not_equal_at_the_point_is_no_simpler_form(monkeypatch: pytest.MonkeyPatch, capfdbinary: Any) -> None:
-    import io
-    import pickle
-
+def test_what_is_not_equal_at_the_point_is_no_simpler_form(monkeypatch: pytest.MonkeyPatch) -> None:
     import sympy
 
     from gradcli.engine.symbolic import simplifier
 
     x = sympy.Symbol("x")
     monkeypatch.setattr(sympy, "simplify", lambda form: sympy.Integer(1))
-    monkeypatch.setattr(simplifier, "_limit", lambda seconds: None)
     for value, expected in ((0.0, sympy.Integer(1)), (1.0, sympy.cos(x))):
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(pickle.dumps(([sympy.cos(x)], {x: value}, 9.0)))))
-        simplifier.serve()
-        assert pickle.loads(capfdbinary.readouterr().out[4:]) == (0, expected)  # behind its length
+        received, answers = Pipe(duplex=False)
+        with received, answers:
+            simplifier.answer([sympy.cos(x)], {x: value}, answers)
+            assert received.recv() == (0, expected)
 
 
 def test_the_time_counts_from_the_beginning(gradcli: Run, monkeypatch: pytest.MonkeyPatch) -> None:

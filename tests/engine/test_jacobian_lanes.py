@@ -99,8 +99,8 @@ def test_what_moves_elements(moved: str) -> None:
 def test_chunks_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """No sweep has more lanes than fit into the bound, and all rows are there."""
     rows: list[int] = []
-    on_lanes = seeds.Sweeps._on_lanes
-    monkeypatch.setattr(seeds.Sweeps, "_on_lanes", lambda self, ask, seeds, n: rows.append(n) or on_lanes(self, ask, seeds, n))
+    on_lanes = seeds.Sweeps.on_lanes
+    monkeypatch.setattr(seeds.Sweeps, "on_lanes", lambda self, ask, seeds, n: rows.append(n) or on_lanes(self, ask, seeds, n))
     source = "var x = linspace(0.1, 1.0, 40); y = cumsum(sin(x)) * sum(x); output y"
     with lanes(ALONE):
         expected = evaluate(source, jacobian=True).jacobians["y"]["x"]

@@ -119,15 +119,15 @@ def test_special_values(loop: str, x: float) -> None:
 def done(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The turns that were done together, each time."""
     found: list[int] = []
-    original = long_loops.LongLoop._some
+    original = long_loops.LongLoop.together
 
-    def some(self: Any, frame: list[Any], turns: range) -> bool | None:
+    def together(self: Any, frame: list[Any], turns: range) -> bool | None:
         ended = original(self, frame, turns)
         if ended is not None:
             found.append(len(turns))
         return ended
 
-    monkeypatch.setattr(long_loops.LongLoop, "_some", some)
+    monkeypatch.setattr(long_loops.LongLoop, "together", together)
     return found
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from gradcli.diagnostics import GradcliError
 from gradcli.engine.backends.tiers import AT_ONCE, Heat, only
-from gradcli.engine.calls import closures as calls
+from gradcli.engine.calls import calling
 from gradcli.engine.trace.tape import STRIDE, reachable
 
 from .hot_and_cold import WAYS, assert_same
@@ -189,8 +189,8 @@ def test_hot_calls_give_the_same(definitions: str, call: str, boxed: bool) -> No
 @pytest.mark.parametrize(("definitions", "call"), READ)
 def test_what_is_read_is_not_called(monkeypatch: pytest.MonkeyPatch, definitions: str, call: str) -> None:
     called = []
-    call_mapped, call_transform = calls._callers()
-    monkeypatch.setattr(calls, "_callers", lambda: (call_mapped, lambda *given: called.append(1) or call_transform(*given)))
+    call_transform = calling.call_transform
+    monkeypatch.setattr(calling, "call_transform", lambda *given: called.append(1) or call_transform(*given))
     counts = []
     for n in (9, 19):
         called.clear()

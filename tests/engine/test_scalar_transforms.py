@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gradcli.diagnostics import GradcliError
-from gradcli.engine.transforms import scalar_transforms, transforms
+from gradcli.engine.backends.tiers import INTERPRETED, NATIVE, only
 
 from .programs import evaluate, executed
 
@@ -50,11 +50,9 @@ PROGRAMS = [
 ]
 
 
-def answers(definitions: str, call: str, short: bool) -> Any:
+def answers(definitions: str, call: str, tier: int) -> Any:
     source = f"var w = 1.3\nfrozen z = 0.4\nc = 0.6\n{definitions}a = {call}\nb = {call}\noutput a, b, w*2.0"
-    is_short = scalar_transforms.is_short if short else lambda run: False
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(transforms, "is_short", is_short)
+    with only(tier):
         try:
             evaluation = evaluate(source)
         except GradcliError as error:
@@ -64,7 +62,7 @@ def answers(definitions: str, call: str, short: bool) -> Any:
 
 @pytest.mark.parametrize(("definitions", "call"), PROGRAMS)
 def test_the_short_way_gives_the_same(definitions: str, call: str) -> None:
-    assert answers(definitions, call, short=True) == answers(definitions, call, short=False)
+    assert answers(definitions, call, NATIVE) == answers(definitions, call, INTERPRETED)
 
 
 def test_the_trace_is_as_before() -> None:

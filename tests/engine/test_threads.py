@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +18,6 @@ import gradcli
 from gradcli.engine.backends.tiers import Heat, only
 from gradcli.engine.formulas import functions as formulas
 from gradcli.engine.kernels import row_functions
-from gradcli.ops import registry
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -102,22 +104,33 @@ def test_one_program_in_threads(source: str) -> None:
         _assert_same(_flat(list(found.outputs.values())), expected)
 
 
-def test_packages_are_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+SLOW = """import threading
+asked = []
+def register_all():
+    threading.Event().wait(0.05)
+    asked.append(True)
+"""
+ASKING = """import threading
+from gradcli.ops.registry import failures, load_packages
+gate, found = threading.Barrier(4), []
+def ask():
+    gate.wait()
+    load_packages()
+    import slow
+    found.append(len(slow.asked))
+threads = [threading.Thread(target=ask) for _ in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(found, failures())
+"""
+
+
+def test_packages_are_asked_once(tmp_path: Path) -> None:
     """A thread that comes second waits until all packages have added what they have."""
-    done: list[bool] = []
-
-    class Slow:
-        name, value, dist = "slow", "slow:register", None
-
-        def load(self) -> Callable[[], None]:
-            threading.Event().wait(0.05)
-            return lambda: done.append(True)
-
-    monkeypatch.setattr(registry, "_failures", None)
-    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [Slow()])
-
-    def ask() -> int:
-        registry.load_packages()
-        return len(done)
-
-    assert _at_once([ask] * 4) == [1] * 4
+    (tmp_path / "slow.py").write_text(SLOW)
+    (tmp_path / "slow-1.0.dist-info").mkdir()
+    (tmp_path / "slow-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: slow\nVersion: 1.0\n")
+    (tmp_path / "slow-1.0.dist-info" / "entry_points.txt").write_text("[gradcli.ops]\nslow = slow:register_all\n")
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{Path(gradcli.__file__).parent.parent}"}
+    done = subprocess.run([sys.executable, "-c", ASKING], env=environment, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("[1, 1, 1, 1] []\n", "")

@@ -150,18 +150,16 @@ def test_parsing_does_not_need_lark() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_a_table_that_is_missing_or_out_of_date_is_made_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_table_that_is_missing_or_out_of_date_is_made_again(tmp_path: Path) -> None:
     table = read_table()
     path = tmp_path / "table.json"
     grammar = Path(__file__).parents[2] / "grammar" / "gradcli.lark"
-    monkeypatch.setattr("gradcli.lang.grammar.TABLE_PATH", path)
-    monkeypatch.setattr("gradcli.lang.grammar._CHECKOUT", grammar)  # an installed package trusts the table it came with
-    assert read_table() == table
+    assert read_table(path, grammar) == table
     assert path.exists()
     write_table({**table, "grammar": "another"}, path)
-    assert read_table() == table
+    assert read_table(path, grammar) == table
     path.write_text("not json")
-    assert read_table() == table
+    assert read_table(path, grammar) == table
 
 
 def test_a_conflict_in_a_grammar_is_an_error() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -152,7 +153,7 @@ def test_points_in_float32(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("n", [0, 3])
 def test_without_sympy_the_others_say_what_there_is(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gradcli.tasks.check.closed_form.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "sympy", None)  # as where it isn't installed
     found = check(parsed(TOGETHER[0]), {}, CheckOptions(points=n, order=2 if not n else 1))
     assert {(f.verdict, f.reason) for f in found.findings if f.method == "sympy"} == {("skipped", "SymPy isn't installed")}
     assert {f.verdict for f in found.findings if f.method != "sympy"} == {"agree"}

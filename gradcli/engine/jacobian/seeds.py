@@ -74,7 +74,7 @@ class Sweeps:
                 if several == 1:
                     found.append(ask(_parts(run, xp.asarray(colour) == k, begins)))
                 else:
-                    found.append(self._on_lanes(ask, self._seeds(colour, k, n, begins, kept), n))
+                    found.append(self.on_lanes(ask, self._seeds(colour, k, n, begins, kept), n))
         if len(found) == 1 and several > 1:
             return found[0]
         parts = zip(zip(*found, strict=True), ends, strict=True)
@@ -117,7 +117,7 @@ class Sweeps:
             kept[key] = found
         return found
 
-    def _on_lanes(self, ask: Ask, seeds: list[Any], n: int) -> list[Any]:
+    def on_lanes(self, ask: Ask, seeds: list[Any], n: int) -> list[Any]:
         """The same for seeds that are rows, each a lane; what comes out has them along a first axis."""
         run, xp, outside = self.run, self.run.backend.xp, self.run.group
         if outside is None:

@@ -66,7 +66,7 @@ class LongLoop:
         rest = items if type(items) is range else ENDLESS
         completion, rest = self._begun(frame, rest, through)
         while completion is None and rest:
-            ended = self._some(frame, rest[:SOME])
+            ended = self.together(frame, rest[:SOME])
             if ended is None:
                 self._count = 0  # it isn't tried again at once
                 return through(frame, rest)
@@ -89,7 +89,7 @@ class LongLoop:
         self._times, self._count = self._times + 1, self._count + before - length_hint(turns)
         return completion, rest[most:]
 
-    def _some(self, frame: list[Any], turns: range) -> bool | None:
+    def together(self, frame: list[Any], turns: range) -> bool | None:
         """Does these turns. Returns whether the loop ended with one of them; None where none was done."""
         if not self._is_read:
             self._read()

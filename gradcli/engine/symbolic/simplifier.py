@@ -75,10 +75,11 @@ def serve() -> None:
     forms, point, seconds = pickle.load(sys.stdin.buffer)
     _limit(seconds)
     with Connection(os.dup(1), readable=False) as answers:
-        _answer(forms, point, answers)
+        answer(forms, point, answers)
 
 
-def _answer(forms: Sequence[Any], point: Mapping[Any, Any], answers: Connection) -> None:
+def answer(forms: Sequence[Any], point: Mapping[Any, Any], answers: Connection) -> None:
+    """Sends each form simplified, with its number: as it was where SymPy's isn't simpler, or isn't equal to it at the point."""
     import sympy
 
     from .calculus import evaluate

@@ -120,18 +120,18 @@ def _given(plan: Plan) -> Plan:
 def _compute(plan: Plan, task: Range | BadPart) -> Outcome:
     """What a worker does."""
     if getattr(_own, "plan", None) is not plan:
-        _own.plan, _own.computer = plan, computer_for(plan, _number())
+        _own.plan, _own.computer = plan, computer_for(plan, number_of(_name()))
     computer: Computer = _own.computer
     return computer.work(task)
 
 
-def _number() -> int:
-    """The number of this worker: its name, where that is one."""
-    name = _name()
+def number_of(name: int | str) -> int:
+    """The number of the worker of a name: that itself, where it is one."""
     return name if isinstance(name, int) else crc32(str(name).encode())
 
 
 def _name() -> int | str:
+    """The name of this worker."""
     from distributed import get_worker
 
     name: int | str = get_worker().name

@@ -200,12 +200,11 @@ def test_a_backend_is_the_device_of_the_thread_that_asks() -> None:
         here + 1
 
 
-def test_workers_of_a_cluster_share_the_devices_that_they_see(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_of_a_cluster_share_the_devices_that_they_see() -> None:
     found = []
     for name in (0, 1, 2, "tcp://10.0.0.1:4000"):
-        monkeypatch.setattr(cluster, "_name", lambda name=name: name)
-        found.append(own_device("cuda:all", cluster._number()))
-        assert own_device("cuda:1", cluster._number()) == "cuda:1"
+        found.append(own_device("cuda:all", cluster.number_of(name)))
+        assert own_device("cuda:1", cluster.number_of(name)) == "cuda:1"
     assert found[:3] == ["cuda:0", "cuda:1", "cuda:0"]
     assert found[3] in several("cuda:all")
 
