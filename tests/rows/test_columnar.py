@@ -351,3 +351,25 @@ def test_arrays_that_cannot_be_read_in_order(tmp_path: Path) -> None:
     (tmp_path / "a.npy").write_bytes(gzip.compress(npy(np.zeros(4))))
     with pytest.raises(GradcliError, match="it is compressed: an NPY file is read where it lies"):
         read(tmp_path / "a.npy")
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("ending", ["npy", "npz"])
+def test_arrays_are_read_where_they_lie(tmp_path: Path, order: Any, ending: str) -> None:
+    path, array = tmp_path / f"a.{ending}", np.arange(60.0).reshape(10, 3, 2).astype(">f8", order=order)
+    if ending == "npy":
+        np.save(path, array)
+    else:
+        np.savez(path, array)
+    (name,) = open_source(str(path)).columns
+    found = [where.read([name], []).columns[name] for where in open_source(str(path)).ranges(4)]  # type: ignore[union-attr]
+    assert [len(block) for block in found] == [4, 4, 2]
+    assert np.concatenate(found).tolist() == array.tolist()
+
+
+def test_an_array_that_becomes_shorter(tmp_path: Path) -> None:
+    path = tmp_path / "a.npy"
+    np.save(path, np.arange(10.0))
+    (where,) = open_source(str(path)).ranges(10)
+    path.write_bytes(path.read_bytes()[:-8])
+    assert where.read([""], []).unreadable == "cannot read it: it has become shorter while it was read"  # type: ignore[union-attr]

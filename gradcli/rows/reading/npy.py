@@ -43,19 +43,11 @@ class Stored:
 
     def read(self, path: str, offset: int, size: int) -> Array:
         """`size` rows from row `offset` on. Raises OSError, and PartError where the file has become shorter."""
-        element = math.prod(self.shape[1:])
-        if not self.fortran or len(self.shape) == 1:
-            return self._run(path, offset * element, size * element).reshape(size, *self.shape[1:])
-        columns = np.empty((element, size), self.dtype)
-        for k in range(element):
-            columns[k] = self._run(path, k * self.shape[0] + offset, size)
-        return columns.T.reshape((size, *self.shape[1:]), order="F")
-
-    def _run(self, path: str, first: int, count: int) -> Array:
-        found = np.fromfile(path, self.dtype, count, offset=self.begin + first * self.dtype.itemsize)
-        if len(found) != count:
-            raise PartError("it has become shorter while it was read")
-        return found
+        try:
+            array = np.memmap(path, self.dtype, "r", self.begin, self.shape, "F" if self.fortran else "C")
+        except ValueError:  # no more than the file can be mapped
+            raise PartError("it has become shorter while it was read") from None
+        return np.array(array[offset : offset + size])
 
 
 @dataclass(frozen=True, slots=True)
