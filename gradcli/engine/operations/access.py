@@ -26,7 +26,10 @@ GETITEM, TRANSPOSE = OPS["getitem"], OPS["transpose"]
 def read_index(run: Run, site: Site, x: Any, index: tuple[Any, ...]) -> Any:
     """`x[index]` of any value. Raises GradcliError (E303, E309) where there is no such element."""
     x = read(x)
-    part = part_of_array(run, site, x, index) if run.group is None else read_part(run, site, x, index)
+    if run.group is not None:
+        part = read_part(run, site, x, index)
+    else:
+        part = part_of_array(run, site, x, index) if run.short_cuts else None
     if part is not None:
         return part
     container = primal(x)

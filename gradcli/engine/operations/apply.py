@@ -42,7 +42,7 @@ def apply(run: Run, site: Site, operands: tuple[Any, ...], options: Mapping[str,
     Raises GradcliError at the site for operands that don't fit and results that can't.
     """
     op, trace = site.op, run.trace
-    if op.passes_floats and (y := at_once(run, site, operands, options, over)) is not None:
+    if op.passes_floats and run.short_cuts and (y := at_once(run, site, operands, options, over)) is not None:
         return y
     values = [v if type(v) in _AS_THEY_ARE else _operand(run, site, v) for v in operands]
     if run.level and (level := max(map(level_of, values), default=UNBOXED)) != UNBOXED:

@@ -10,6 +10,7 @@ from weakref import WeakValueDictionary
 from ...diagnostics import Diagnostic, GradcliError, Span
 from ..backends.backend import Backend, checked_int
 from ..backends.selection import backend_for
+from ..backends.tiers import policy
 from ..values.lanes import Group
 from .keeping import KeepingTrace
 from .tape import Site, Trace
@@ -87,6 +88,7 @@ class Run:
     group      the rows that run together, where there are any (`lanes.py`); None outside
     changes    the states that were there before, for each division of the rows that is going on (`divergence.py`)
     parts_rows whether rows that do what is kept for all of them as one part from the others and begin again (`row_runs.py`)
+    short_cuts whether what `apply` does may be done in a shorter way, as in all tiers but the interpreter's (`tiers.py`)
     passed     statements at least that loops did together, which no step counts
     draws      calls of random builtins so far: with the seed, the whole state of the generator
     claims     the two sides of every `expect A ~= B` that held, where they are to be differentiated, and its node
@@ -97,7 +99,7 @@ class Run:
         "_free_memory", "asks", "attached", "backend", "bodies", "changes", "claims", "compiled", "declared", "depth",
         "derives", "diagnostics", "direction", "direction_level", "dispatch", "domains", "draws", "executed", "expectations",
         "group", "imports", "inputs", "level", "once", "outputs", "parts_rows", "passed", "paused", "place", "printed",
-        "recordings", "replaced", "rules", "settings", "sizes", "steps", "trace", "unconnected", "used_inputs",
+        "recordings", "replaced", "rules", "settings", "short_cuts", "sizes", "steps", "trace", "unconnected", "used_inputs",
     )  # fmt: skip
 
     def __init__(self, dispatch: Dispatch, settings: Settings, inputs: Mapping[str, Any], keeps_all: bool = False) -> None:
@@ -122,7 +124,7 @@ class Run:
         self.claims: list[tuple[Any, Any, Any]] | None = None
         self.domains: list[tuple[Any, Any, Any, Span]] | None = None
         self.group: Group | None = None
-        self.parts_rows = False
+        self.parts_rows, self.short_cuts = False, policy().writes
         self.changes: list[dict[Any, Any]] = []
         self.level = 0
         self.direction: Callable[[str, Any], Any] | None = None

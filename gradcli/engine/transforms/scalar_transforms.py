@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 from ..ad.scalar_sweep import sweep_floats
-from ..backends.tiers import policy
 from ..trace.run import Run
 from ..trace.tape import Segment, Site, leaf_numbers
 from ..values.boxes import Dual
@@ -21,7 +20,7 @@ from .levels import Recording, level_numbers, parted
 def is_short(run: Run) -> bool:
     """Whether a transform may take a short cut where all that it opens is a window on the main trace, which records."""
     trace = run.trace
-    return policy().writes and not (run.level or run.asks or trace.keeps_all) and trace.main.recording
+    return run.short_cuts and not (run.level or run.asks or trace.keeps_all) and trace.main.recording
 
 
 def are_floats(arguments: list[Any], positions: list[int]) -> bool:

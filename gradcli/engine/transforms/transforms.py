@@ -13,7 +13,6 @@ from typing import Any
 from ...ops import OPS
 from ..ad.derivatives import beside, direction, note_unconnected, seeds_for, verify_target, zeros_like
 from ..backends.backend import count, dtype_name, is_inexact, shape_of
-from ..backends.tiers import policy
 from ..jacobian.batches import joined, verify_batch, warn_of_mixing
 from ..jacobian.compressed import zero_block
 from ..jacobian.jacobians import entries, verify_real
@@ -148,7 +147,7 @@ def _along(
     run: Run, transform: Transform, arguments: list[Any], keywords: dict[str, Any], vector: Any, site: Site
 ) -> tuple[Any, Any]:
     """The value, and how it changes along the vector."""
-    is_plain = not (run.asks or keywords) and policy().writes
+    is_plain = not (run.asks or keywords) and run.short_cuts
     if is_plain and type(vector) is float and transform.wrt == 0 and type(x := read(arguments[0])) is float:
         tangents = [vector]
         value, tangent = along_float(run, transform.function, arguments, x, vector, site)
