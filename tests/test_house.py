@@ -6,7 +6,9 @@ import ast
 import re
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -134,6 +136,70 @@ def test_no_circle_of_imports() -> None:
     }
     sorter = TopologicalSorter(graph)
     sorter.prepare()  # raises CycleError, which names the circle
+
+
+# ---- what docs/architecture.md shows of it ----
+
+TOUR = (HOUSE.parent / "docs" / "architecture.md").read_text(encoding="utf-8")
+ARROWS = re.findall(r"^ +(\w+) --> (\w+)$", TOUR, re.M)
+SHOWN = {room for arrow in ARROWS for room in arrow}
+FRONT = {"evaluator", "row_runs"}  # the files of the engine that are in no room of it
+
+
+def box_of(module: str) -> str:
+    """The box of the diagram that a module is in."""
+    parts = module.split(".")
+    inner = "evaluator" if parts[-1] in FRONT else parts[1] if parts[0] == "engine" and len(parts) > 1 else parts[0]
+    return inner if inner in SHOWN else parts[0]
+
+
+@cache
+def imported() -> dict[str, set[str]]:
+    """The boxes that each box of the diagram imports."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for path in FILES:
+        room = room_of(path)
+        for module in imports(path):
+            target = module.removeprefix("gradcli.")
+            if module.startswith("gradcli.") and target.split(".")[0] not in EVERYONES and box_of(room) in SHOWN:
+                inside = room.split(".")[0] == target.split(".")[0] == "engine"
+                source = box_of(room) if inside or not room.startswith("engine") else "engine"
+                found[source].add(box_of(target) if inside or not target.startswith("engine") else "engine")
+    return found
+
+
+def below(room: str) -> set[str]:
+    """What the arrows lead to from a box, however far."""
+    found: set[str] = set()
+    waiting = [room]
+    while waiting:
+        source = waiting.pop()
+        new = {target for start, target in ARROWS if start == source} - found
+        found |= new
+        waiting += new
+    return found
+
+
+def test_the_diagram_has_every_import() -> None:
+    for room, targets in imported().items():
+        missing = (targets & SHOWN) - below(room) - {room}
+        assert not missing, f"{room} imports {missing}, which no path of the diagram leads to"
+
+
+def test_every_arrow_is_an_import() -> None:
+    found = imported()
+    assert [arrow for arrow in ARROWS if arrow[1] not in found[arrow[0]]] == []
+
+
+def test_the_table_has_the_rooms_of_the_engine() -> None:
+    rows = re.findall(r"^\| \[([\w.]+)\]\(\.\./gradcli/engine/.* \| (\d+) \|$", TOUR, re.M)
+    assert [room.replace("evaluator.py", "") for room, _ in rows] == [*reversed(FLOORS)]
+    for room, files in rows[:1] + rows[2:]:
+        actual = len(list((HOUSE / "engine" / room).rglob("[!_]*.py")))
+        assert abs(int(files) - actual) <= 3, f"engine/{room} has {actual} files"
+
+
+# ---- what comes from outside, files, and start-up ----
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: room_of(path) or "gradcli")

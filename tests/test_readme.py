@@ -83,9 +83,28 @@ def test_settings_are_valid() -> None:
         assert tomllib.loads(block)["tool"]["gradcli"]
 
 
-def test_links_lead_somewhere() -> None:
-    for target in re.findall(r"\]\(([^)#:]+)\)", README):
-        assert (ROOT / target).exists(), target
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+
+
+def anchors(text: str) -> set[str]:
+    """What GitHub calls the headings of a page in links."""
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in re.findall(r"^#+ (.*)", text, re.M)}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    for target, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", text):
+        linked = page.parent / target if target else page
+        assert linked.exists(), target
+        assert not anchor or anchor in anchors(linked.read_text(encoding="utf-8")), f"{target}#{anchor}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_paths_exist(page: Path) -> None:
+    """A path of this repository in backquotes (`gradcli/ops`) is one that it has."""
+    for path in re.findall(r"`((?:gradcli|docs|tests|grammar|benchmarks|samples)/[\w./-]*)`", page.read_text(encoding="utf-8")):
+        assert (ROOT / path).exists(), path
 
 
 def test_the_changelog_knows_this_version() -> None:
