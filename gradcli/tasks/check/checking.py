@@ -132,7 +132,8 @@ def _check_asked(point: Point, found: Check) -> None:
         run, sweeps = point.sweeps()
         outputs = [part for case in point.cases for part in case.history.targets]
         places, doubts, broken = asked_for(run, sweeps, outputs)
-        fault = next(filter(None, (nonlinear_call(History(run, targets, wanted)) for targets, wanted in sweeps)), None)
+        histories = (History(run, targets, wanted) for targets, wanted in (sweeps if run.rules else ()))
+        fault = next(filter(None, map(nonlinear_call, histories)), None)
     if not places:
         return
     blamed = [blame(RULES, doubt) for doubt in doubts[:1]]
