@@ -1,5 +1,5 @@
-"""What of a program is computed from derivatives, as its text tells: constants have no history that could, and a sweep
-whose results nobody will differentiate needn't be recorded."""
+"""Finds, in the text of a program, which values may be computed from derivatives. Constants have no history to keep, and a
+sweep whose results are never differentiated needn't be recorded."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ _WINDOWS = program.Tape | program.Watch | program.Pause | program.Import
 
 def asks_for_nothing(node: program.Program) -> bool:
     """Whether a program neither asks for a derivative nor says what is recorded, nor has rules for one mode only: forward mode
-    then needs no trace, and means the same as reverse mode. Where the text can't tell, the answer is no."""
+    then needs no trace, and means the same as reverse mode. Where the text doesn't decide it, the answer is no."""
     for item, _ in _everything(node.body):
         op = getattr(item, "op", None)
         if not _IS_PLAIN[type(item)] or isinstance(item, _WINDOWS) or (op is not None and (is_request(op) or op.reverse_only)):
@@ -130,7 +130,7 @@ _PLAIN = (
 
 
 class _Plain(dict[type, bool]):
-    """Whether a kind of node is one of `_PLAIN`: looked up once a kind, as trees have many nodes."""
+    """Whether a class of nodes is one of `_PLAIN`, cached by class: trees have many nodes."""
 
     def __missing__(self, kind: type) -> bool:
         self[kind] = issubclass(kind, _PLAIN)
@@ -147,19 +147,19 @@ _FIRST = frozenset(("grad", "vjp", "value_and_grad", "jacobian", "batch_jacobian
 def differentiates_once(node: program.Program, targets: Iterable[str] = ()) -> bool:
     """Whether nothing that a derivative gave is ever differentiated again, so that no sweep needs to be recorded.
 
-    `targets` are names that gradients are asked of from outside, beside the outputs. Where the text can't tell, the answer
-    is no. A loop of gradient descent is a yes: its gradients go into the states of variables, which have no history.
+    `targets` are names that gradients are asked of from outside, beside the outputs. Where the text doesn't decide it, the
+    answer is no. A loop of gradient descent is a yes: its gradients go into the states of variables, which have no history.
     """
     derived = _derived_slots(node)
     differentiated = [value for _, value in named_outputs(node)]
     nodes = list(_everything(node.body))
-    at_once = _called_at_once(nodes)
+    called = _called_where_made(nodes)
     for item, inner in nodes:
         op = getattr(item, "op", None)
         if not _IS_PLAIN[type(item)] or (op is not None and op.engine and op.category not in ("derivatives", "lists")):
             return False
         if isinstance(item, program.Apply) and is_request(item.op):
-            if inner or item.op.name not in _FIRST or (item.op.transforms and id(item) not in at_once):
+            if inner or item.op.name not in _FIRST or (item.op.transforms and id(item) not in called):
                 return False
             differentiated.append(item.operands[0])
         elif op is not None and is_request(op):
@@ -172,7 +172,7 @@ def differentiates_once(node: program.Program, targets: Iterable[str] = ()) -> b
     return derived.isdisjoint(slots) and not any(_asks(value, derived) for value in differentiated)
 
 
-def _called_at_once(nodes: list[tuple[Any, bool]]) -> set[int]:
+def _called_where_made(nodes: list[tuple[Any, bool]]) -> set[int]:
     """The transforms, by identity, that the top level calls where it makes them, or under a name that is for nothing else.
     Any other might get into a function that is differentiated."""
     callees = {id(item.callee) for item, inner in nodes if isinstance(item, program.Call) and not inner}

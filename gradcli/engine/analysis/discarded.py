@@ -1,5 +1,5 @@
-"""What a program computes and throws away, as its text tells: statements that only have a value, and functions that end without
-`return` although their value is used."""
+"""Finds what a program computes and throws away: statements that only have a value, and functions that end without `return`
+although their value is used."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...lang.program.walks import own_nodes
 
 _COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
 _EFFECTS = frozenset(("backward", "attach_grad"))  # builtins that do something
-_APART = frozenset((program.Program, program.ExpectError))  # imports, told of on their own, and what is expected to fail
+_APART = frozenset((program.Program, program.ExpectError))  # imports have warnings of their own; the others are expected to fail
 
 
 def discarded(node: program.Program) -> list[Diagnostic]:
@@ -24,11 +24,11 @@ def discarded(node: program.Program) -> list[Diagnostic]:
     functions = [item.function for item in nodes if isinstance(item, program.FunctionLiteral)]
     nameless = {id(statement) for function in functions for statement in function.body[-1:]}
     empty = [_without_value(function) for function in functions if function.name in used and _ends_without(function)]
-    told = {warning.span for warning in empty}
+    warned = {warning.span for warning in empty}
     found = [
         _thrown_away(item, id(item) in nameless)
         for item in nodes
-        if isinstance(item, program.Evaluate) and item.span not in told and not _does_something(item.value, node.has_modules)
+        if isinstance(item, program.Evaluate) and item.span not in warned and not _does_something(item.value, node.has_modules)
     ]
     return sorted(found + empty, key=lambda warning: warning.span.start if warning.span else 0)
 
@@ -88,7 +88,7 @@ def _returns(body: Iterable[Any]) -> bool:
 
 
 def _surely_returns(body: tuple[program.Statement, ...]) -> bool:
-    """Whether all ways through a body return, as far as the text tells: a loop at its end that returns somewhere does."""
+    """Whether all ways through a body return, as far as the text decides it: a loop at its end that returns somewhere does."""
     if body and isinstance(body[-1], program.While | program.For) and _returns(body[-1:]):
         return True
     return any(map(_is_an_end, body))

@@ -1,4 +1,4 @@
-"""What the text of a program tells, worked out once and kept: each fact at the first question."""
+"""Facts that follow from the text of a program. Each is worked out when it is first needed, and kept."""
 
 from __future__ import annotations
 

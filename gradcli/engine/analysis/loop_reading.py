@@ -187,7 +187,7 @@ class _Statements(Scope):
         return self.numbered(slot)
 
     def numbered(self, slot: program.Slot) -> Formula:
-        """The same, whoever sees it."""
+        """The number that an expression gives, wherever it is read from."""
         if slot.index not in self._numbers:
             self._numbers[slot.index] = self.values[slot.index] = self.reader.operand(None)
         return self._numbers[slot.index]

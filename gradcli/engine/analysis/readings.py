@@ -45,7 +45,7 @@ class Reading(NamedTuple):
 
 
 class Path(NamedTuple):
-    """One way through the branches of a call: the conditions met, and how they turned out; and what the call gives then, None
+    """One way through the branches of a call: the conditions met, and whether each held; and what the call gives then, None
     where that can't be read."""
 
     conditions: list[Formula]
@@ -62,7 +62,7 @@ def read_call(node: program.Call, known: dict[int, Known]) -> Reading:
 
 def obstacle(node: program.Expression, known: dict[int, Known]) -> type[NotPlainError] | None:
     """What the reading of a call comes to where it can't go on: BranchError, TurnsError, or NotPlainError for all else; None
-    for what can be read, or isn't looked at."""
+    for what can be read, or isn't examined."""
     if isinstance(node, program.Call) and is_readable(node, known):
         try:
             read_call(node, known)
@@ -93,8 +93,8 @@ def read_paths(node: program.Call, known: dict[int, Known], most: int) -> list[P
         outcomes = [*outcomes[: held[-1]], False]
     operands, places = reader.numbered()
     return [
-        Path([substitute(c, places) for c in conditions], turned, None if value is None else _reading(value, operands, places))
-        for conditions, turned, value in found
+        Path([substitute(c, places) for c in conditions], held, None if value is None else _reading(value, operands, places))
+        for conditions, held, value in found
     ]
 
 
@@ -113,7 +113,7 @@ def read_body(body: tuple[program.Statement, ...], known: dict[int, Known], span
 
 
 def is_readable(node: program.Expression, known: dict[int, Known]) -> bool:
-    """Whether it is a call of what may be read, told by a look at what is called."""
+    """Whether it is a call of something that may be read; only what is called is examined."""
     if not isinstance(node, program.Call):
         return False
     callee = node.callee
@@ -275,7 +275,7 @@ class Scope:
         return completion if isinstance(completion, Formula) else None
 
     def completed(self, body: tuple[program.Statement, ...]) -> Formula | int | None:
-        """The same, or BREAK or CONTINUE where they end so."""
+        """What the statements of a loop's body give, or BREAK or CONTINUE where they end so."""
         for statement in body:
             completion: Formula | int | None = None
             if isinstance(statement, program.Return) and statement.value is not None:

@@ -1,5 +1,5 @@
-"""Which outputs are themselves derivatives that the program asks for, as its text tells: `g = grad(y, x)`, a part of one, a list
-of them, a name for one. They get no gradient unasked; every other output does, whatever derivatives went into it."""
+"""Finds the outputs that are derivatives which the program asks for: `g = grad(y, x)`, a part of one, a list of them, a name
+for one. They get no gradient unasked; every other output does, whatever derivatives went into it."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def compile_arguments(c: Compiler, arguments: tuple[program.Argument, ...]) -> t
 
 
 def compile_call(c: Compiler, node: program.Call) -> Callable[..., Any]:
-    """The closure of a call; it may also be told where the result goes: `(frame, path)`."""
+    """The closure of a call; it also takes the path that the result goes to: `(frame, path)`."""
     callee = c.expression(node.callee)
     positional, keywords = compile_arguments(c, node.arguments)
     site = Site(CALL, node.span)
@@ -111,7 +111,7 @@ def _is_constant(node: program.Expression) -> bool:
 
 
 def _compile_transform(c: Compiler, node: program.Apply) -> Closure:
-    """`grad(f, wrt = [0, 1])`: its options are looked at once."""
+    """`grad(f, wrt = [0, 1])`: its options are evaluated once."""
     assert node.operands[0] is not None
     function = c.expression(node.operands[0])
     given = [(name, c.expression(value)) for name, value in node.options]

@@ -1,4 +1,4 @@
-"""Expressions that tell what makes up their value where it goes: see `paths.py`."""
+"""Expressions that pass the path of their value on to its parts: see `paths.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What decides an index, a shape or a count: nothing that a gradient passes, but `why` is to tell."""
+"""Values that decide an index, a shape or a count. No gradient passes them, and `why` has to say so."""
 
 from __future__ import annotations
 

@@ -18,8 +18,11 @@ from .sequence import Statement, compile_block
 
 
 class Compiled:
-    """A program compiled for one choice of settings; can be run any number of times. `facts`: what its text tells. `once`: no
-    derivative that it asks for will be differentiated again, and so none needs to be recorded."""
+    """A program compiled for one choice of settings; can be run any number of times.
+
+    facts  what follows from its text
+    once   no derivative that it asks for will be differentiated again, and so none needs to be recorded
+    """
 
     def __init__(self, node: program.Program, facts: Facts, block: Statement, asks: bool, rules: bool) -> None:
         self.program, self.facts, self.block, self.asks, self.rules = node, facts, block, asks, rules
@@ -47,8 +50,8 @@ def compile_program(
     only_gradients: bool = False,
     facts: Facts | None = None,
 ) -> Compiled:
-    """Compiles a program; `imports` holds the imported ones compiled already, by identity, `facts` what its text
-    tells, where that is known; see `Compiler` for the rest."""
+    """Compiles a program; `imports` holds the imported ones compiled already, by identity, `facts` what
+    follows from its text, where that is known; see `Compiler` for the rest."""
     c = Compiler(handlers, settings, keeps_all, imports, prefix, fuses, only_gradients)
     c.places = node.has_modules or places
     c.functions = c.known_functions(node.body)

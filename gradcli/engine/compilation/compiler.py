@@ -43,7 +43,7 @@ class Lowering:
 
 class Handlers(NamedTuple):
     """What compiles each class of nodes: `(compiler, node) -> closure`. `placed` has those of expressions whose value may hold
-    a new module instance, which is told where it goes (`paths.py`). `lowering` has faster closures for what is hot."""
+    a new module instance, which takes the path that it goes to (`paths.py`). `lowering` has faster closures for hot code."""
 
     expressions: Mapping[type, Callable[[Compiler, Any], Closure]]
     statements: Mapping[type, Callable[[Compiler, Any], Closure]]
@@ -60,7 +60,7 @@ class Compiler:
     fuses      whether expressions become one operation each; not where the operations are to be seen
     counts     whether every statement counts against `--max-steps`
     prefix     stands before the names of variables: `other.` in an imported program
-    places     whether values are told where they go (`paths.py`), which only programs with modules need
+    places     whether expressions take the path that their value goes to (`paths.py`): only programs with modules need it
     path       of a name of the frame, as the top level calls it
     in_module  whether it is a module's body
     fusing     whether what is compiled is part of an expression that can be one function (`fusion.py`)

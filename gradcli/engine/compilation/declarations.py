@@ -261,7 +261,7 @@ def compile_update(c: Compiler, node: program.Update) -> Callable[[list[Any]], N
     items = compile_items(c, node.variable.items) if isinstance(node.variable, program.Index) else None
     op_site = Site(node.op, node.span) if node.op is not None else None
     n_operations = _operations(node) if c.keeps_all else None
-    unseen = value  # the same where nothing of it is recorded
+    unseen = value  # `value` itself where nothing of it is recorded
     if n_operations is not None:
         with c.within(keeps_all=False, slow=c.is_slow(keeps_all=False), fuses=c.writes):
             unseen = c.value(node.value)
@@ -352,7 +352,7 @@ def _set_state(run: Run, variable: Variable, new: Any, index: Any, node: program
 
 
 def _are_alike(a: Any, b: Any) -> bool:
-    """Whether two values are of one kind, shape and dtype, as far as can be told at a glance."""
+    """Whether two values are of one kind, shape and dtype, as far as their types show."""
     kind = type(a)
     return type(b) is kind and (kind is float or (hasattr(a, "dtype") and a.dtype is b.dtype and a.shape == b.shape))
 

@@ -1,7 +1,7 @@
 """Where values go: the paths that name module instances, such as `net` or `net.layers[0]`.
 
 An instance must know its path before its body runs, because values from outside are given by path (`--set layer.w=…`). So
-an expression whose value goes somewhere is compiled with `compile_placed`: its closure is told where, and hands that on
+an expression whose value goes somewhere is compiled with `compile_placed`: its closure takes the path, and passes it on
 to what makes up the value: the items of a list, the arguments of a module, the result of a call.
 
 A name of the top level is its own path. A name of a module's body is a part of the instance. A name that a function
@@ -20,7 +20,7 @@ from ..trace.tape import primal
 from ..values.kinds import RESULT, List
 from .compiler import Closure, Compiler, Path
 
-Placed: TypeAlias = "Callable[[list[Any], str | None], Any]"  # an expression, told where its value goes
+Placed: TypeAlias = "Callable[[list[Any], str | None], Any]"  # an expression that takes the path that its value goes to
 
 # ---- what names are called -------------------------------------------------------------------------------------------
 
@@ -107,7 +107,7 @@ def compile_result(c: Compiler, node: program.Expression) -> Closure:
 
 
 def compile_placed(c: Compiler, node: program.Expression | None) -> Placed | None:
-    """The closure of an expression that is told where its value goes; None where no instance can come of it."""
+    """The closure of an expression, with the path that its value goes to as argument; None where no instance can come of it."""
     if not (c.places and may_make(node)):
         return None
     return c.handlers.placed[type(node)](c, node)
@@ -126,7 +126,7 @@ def may_make(node: Any) -> bool:
 
 
 def compile_part(c: Compiler, node: program.Expression) -> Placed:
-    """The same, of any expression: one that no instance can come of doesn't mind where it goes."""
+    """The closure of any expression, with the path as argument, which is ignored where no instance can come of it."""
     placed = compile_placed(c, node)
     if placed is not None:
         return placed

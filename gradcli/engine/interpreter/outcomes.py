@@ -75,9 +75,9 @@ def _tolerance(run: Run, name: str, given: Any, span: Span) -> float:
     return float(value)
 
 
-def _first_row(run: Run, chosen: Any, group: Group) -> int:
-    """The first of the chosen rows, as the outermost `vmap` counts them."""
-    row = int(run.backend.xp.flatnonzero(chosen)[0])
+def _first_row(run: Run, mask: Any, group: Group) -> int:
+    """The first row where the mask holds, as the outermost `vmap` counts them."""
+    row = int(run.backend.xp.flatnonzero(mask)[0])
     outer: Group | None = group
     while outer is not None and outer.parent is not None:
         row, outer = int(outer.origin[row]), outer.parent
@@ -85,7 +85,7 @@ def _first_row(run: Run, chosen: Any, group: Group) -> int:
 
 
 def _compare_rows(run: Run, x: Any, y: Any, rtol: float, atol: float) -> str:
-    """The same where values differ between rows: what is wrong in the first row where something is."""
+    """Compares values that differ between rows. Returns what is wrong in the first row where something is, or ""."""
     if shape_of(x) != shape_of(y):
         return f"expected shape {show_shape(shape_of(y))}, got {show_shape(shape_of(x))}"
     bad, group = _bad_rows(run, x, y, rtol, atol)

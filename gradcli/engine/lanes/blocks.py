@@ -14,7 +14,7 @@ from typing import Any
 from ...diagnostics import GradcliError
 from ..backends.backend import Backend, count, dtype_name, shape_of
 from ..kernels.turning import put
-from ..trace.changes import take_back, take_back_told, told
+from ..trace.changes import reported, take_back, take_back_reports
 from ..trace.run import Run
 from ..values.boxes import UNBOXED, level_of
 from ..values.kinds import is_number, leaves, map_structure, read
@@ -32,7 +32,7 @@ def in_blocks(run: Run, n: int, arguments: Pairs, call: Callable[[Group, list[An
     plain = run.group is None and run.settings.max_steps is None and not run.trace.keeps_all
     if n < 2 * size or not plain or any(level_of(read(v)) != UNBOXED for a, _ in arguments for v in leaves(a)):
         return None
-    so_far = told(run)
+    so_far = reported(run)
     divisions = len(run.changes)
     run.changes.append({})
     stacked: Any = None
@@ -46,7 +46,7 @@ def in_blocks(run: Run, n: int, arguments: Pairs, call: Callable[[Group, list[An
             run.group = None
         parts = [read(v) for v in leaves(value)]
         if (
-            told(run) != so_far
+            reported(run) != so_far
             or run.changes[-1]
             or not all(level_of(v) == UNBOXED and (is_number(v) or type(v) is Lanes) for v in parts)
         ):
@@ -61,7 +61,7 @@ def in_blocks(run: Run, n: int, arguments: Pairs, call: Callable[[Group, list[An
         run.changes.pop()
         return map_structure(partial(_taken, iter(stacked)), structure)
     take_back(run, divisions)
-    take_back_told(run, so_far)
+    take_back_reports(run, so_far)
     return None
 
 

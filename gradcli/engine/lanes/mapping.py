@@ -18,7 +18,7 @@ from ..backends.backend import shape_of
 from ..operations.apply import apply
 from ..operations.by_rows import ApartError, part_by_lack, parts_of
 from ..operations.iteration import with_arrays
-from ..trace.changes import keep_changes, take_back, take_back_told, told
+from ..trace.changes import keep_changes, reported, take_back, take_back_reports
 from ..trace.run import Run
 from ..trace.tape import Site, primal
 from ..values.kinds import List, Transform, Variable, describe, is_number, leaves, map_structure, read
@@ -128,7 +128,7 @@ def _of_a_row(run: Run, group: Group, call: Callable[[Group], Any], error: Gradc
     """The error that the first row which fails gives by itself, found by halving."""
 
     def failure(low: int, high: int) -> GradcliError | None:
-        so_far = told(run)
+        so_far = reported(run)
         run.changes.append({})
         try:
             call(Group(high - low, group, run.backend.xp.arange(low, high)))
@@ -137,7 +137,7 @@ def _of_a_row(run: Run, group: Group, call: Callable[[Group], Any], error: Gradc
         finally:
             take_back(run, divisions)
             run.group = outside
-            take_back_told(run, so_far)
+            take_back_reports(run, so_far)
         return None
 
     outside, divisions = run.group, len(run.changes)
@@ -213,14 +213,14 @@ class Apart:
 def _call(run: Run, group: Group, call: Callable[[], Any], site: Site) -> Any:
     """One call for all rows of a group; begun again for each sort of rows where they can't go on together."""
     run.group = group
-    divisions, so_far = len(run.changes), told(run)
+    divisions, so_far = len(run.changes), reported(run)
     run.changes.append({})
     try:
         value = call()
         part_by_lack(run, [primal(read(part)) for part in leaves(value)])
     except ApartError as error:
         take_back(run, divisions)
-        take_back_told(run, so_far)
+        take_back_reports(run, so_far)
         return _calls_apart(run, group, call, error, site)
     for variable in [key for key in run.changes[-1] if type(key) is Variable and type(key.state) is Lanes]:
         run.fail(

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from ...diagnostics import GradcliError, Span
 from ...ops import OPS
 from ..backends.backend import CPU
-from ..trace.changes import keep_changes, take_back, take_back_told, told
+from ..trace.changes import keep_changes, reported, take_back, take_back_reports
 from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.lanes import Group, Lanes, UnrelatedError, common, deepest, narrow, spread, with_rows
@@ -85,7 +85,7 @@ def by_sort(run: Run, group: Group | None, call: Callable[[], Any]) -> Iterator[
     if group is None or group is run.group:
         yield group, call()
         return
-    outside, divisions, so_far = run.group, len(run.changes), told(run)
+    outside, divisions, so_far = run.group, len(run.changes), reported(run)
     run.group = group
     run.changes.append({})
     parts: list[Group] = []
@@ -96,7 +96,7 @@ def by_sort(run: Run, group: Group | None, call: Callable[[], Any]) -> Iterator[
         keep_changes(run, divisions)
     except ApartError as error:
         parts = parts_of(run, group, error)
-        take_back_told(run, so_far)
+        take_back_reports(run, so_far)
     finally:
         run.group = outside
         take_back(run, divisions)

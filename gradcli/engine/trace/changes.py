@@ -64,13 +64,13 @@ def keep_changes(run: Run, divisions: int) -> None:
             run.changes[-1] = log | run.changes[-1]
 
 
-def told(run: Run) -> tuple[int, int, int]:
-    """How much the run has told so far, for `take_back_told`: of what it printed, expected and noticed."""
+def reported(run: Run) -> tuple[int, int, int]:
+    """How much the run has reported so far, for `take_back_reports`: prints, expectations and warnings."""
     return len(run.printed), len(run.expectations), len(run.diagnostics)
 
 
-def take_back_told(run: Run, so_far: tuple[int, int, int]) -> None:
-    """Takes back what the run has told since."""
+def take_back_reports(run: Run, so_far: tuple[int, int, int]) -> None:
+    """Removes what the run has reported since."""
     printed, expected, noticed = so_far
     del run.printed[printed:], run.expectations[expected:], run.diagnostics[noticed:]
 

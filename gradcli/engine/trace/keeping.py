@@ -12,7 +12,7 @@ from .tape import Leaf, Segment, Site, Trace, Traced
 
 ROOM = 2**29  # bytes of values that no rule reads
 MOST = 10_000  # notes of what isn't finite
-RECENT = 100  # of these, how many are looked at for one more
+RECENT = 100  # of these, how many are compared with a new one
 
 
 class KeepingTrace(Trace):
@@ -62,7 +62,7 @@ class KeepingTrace(Trace):
             self.watched_constants.add(number)
 
     def decide(self, condition: Traced, span: Span) -> bool | None:
-        """Notes what decides a path; a kind of this trace may tell which way to go, whatever the condition's value."""
+        """Notes what decides a path; a subclass may force the outcome, whatever the condition's value."""
         self.conditions.append((condition, span))
         return None
 
@@ -72,10 +72,10 @@ class KeepingTrace(Trace):
             self.states.setdefault(number, []).append((value, span, how))
 
     def pass_over(self, operations: int, value: Any) -> None:
-        """Told of operations that weren't recorded, because only a state was made of them, and of what they gave."""
+        """Called for operations that aren't recorded, because only a state was made of them, with what they gave."""
 
     def asked(self, targets: list[Traced], wanted: set[int]) -> None:
-        """Told of every sweep: from which targets back to what. A kind of this trace may note it."""
+        """Called for every sweep, with its targets and what it goes back to. A subclass may note it."""
 
     def _resume(self) -> None:
         pass  # a pause doesn't stop this trace

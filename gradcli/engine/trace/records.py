@@ -32,7 +32,7 @@ class Record(NamedTuple):
 
     @property
     def options(self) -> Any:
-        """The options; an index alone stands for itself."""
+        """The options; an index is kept as it is."""
         if self.site.narrow or self.site.op.elementwise:
             return {}
         return {"index": self.b} if type(self.b) is tuple else self.b

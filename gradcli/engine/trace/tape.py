@@ -173,7 +173,7 @@ class Segment:
 
 
 class Leaf(Segment):
-    """Where a leaf comes from: nowhere. An empty segment, which tells the open tapes when its variable is used.
+    """Where a leaf comes from: nowhere. An empty segment, which notifies the open tapes when its variable is used.
 
     A variable's lives as long as the variable, and what was computed from it; then the trace forgets its number.
     """
@@ -205,7 +205,7 @@ class Trace:
 
     `level` is that of its values (`boxes.py`), 0 for the main trace, and `below` the trace of a lower one. `segment` is
     the current one, or None while no window records. `watched` holds the numbers of all leaves, `variables` those of
-    trainable variables, which windows watch by themselves. `keeps_all` tells the second keeping policy (`KeepingTrace`)
+    trainable variables, which windows watch by themselves. `keeps_all` marks the second keeping policy (`KeepingTrace`)
     from the normal one, and `keeps_constants` whether even operations on nothing but constants are recorded, `sees_plain`
     whether it is told of these; `room` is how many bytes it may still spend on values that no rule reads, and
     `rows_one_by_one` up to how many rows `vmap` calls its function for each.

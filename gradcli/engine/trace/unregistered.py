@@ -34,7 +34,7 @@ class UnregisteredError(GradcliError):
 
 
 def request(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A builtin that answers with derivatives, `(run, site, …)`: what it can't pass is told at its own place."""
+    """A builtin that answers with derivatives, `(run, site, …)`: an error about what it can't pass stands at its own place."""
 
     @functools.wraps(function)
     def asked(run: Run, site: Site, *arguments: Any, **keywords: Any) -> Any:

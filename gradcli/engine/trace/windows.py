@@ -19,7 +19,7 @@ Segment: TypeAlias = Any
 STRIDE = 6  # entries of a record: see Note [Records] in tape.py
 
 # Numbers that belong together, as the ends of stretches: [first, end) each, the last perhaps without an end. A loop that
-# pauses may make a stretch a step, so they are packed, and searched rather than looked through.
+# pauses may make a stretch a step, so they are packed, and searched by bisection.
 Stretches: TypeAlias = "array[int]"
 
 
@@ -146,7 +146,7 @@ class Window:
         return self.ranges[0] if self.ranges else self.trace.number
 
 
-class Record(Window):
+class RecordWindow(Window):
     """The window of a `record` block: it watches nothing, and the trace's segments note where it records."""
 
     __slots__ = ()
@@ -179,7 +179,7 @@ def switch(stretches: Stretches, number: int) -> None:
 
 
 def stretch_at(stretches: Stretches, number: int) -> tuple[bool, int]:
-    """Whether a stretch covers `number`, and since which number the same holds."""
+    """Whether a stretch covers `number`, and since which number that is so."""
     k = bisect_right(stretches, number)
     return k % 2 == 1, stretches[k - 1] if k else 0
 

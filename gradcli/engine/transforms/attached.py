@@ -19,7 +19,7 @@ from ..trace.keeping import KeepingTrace
 from ..trace.run import Run
 from ..trace.tape import Site, primal
 from ..trace.variables import attach as attach_variable
-from ..trace.windows import Record
+from ..trace.windows import RecordWindow
 from ..values.kinds import Instance, List, Variable, describe, is_number, leaves, read
 
 STACK = OPS["stack"]
@@ -33,7 +33,7 @@ _Result = TypeVar("_Result")
 
 def recorded(run: Run, action: Callable[[], _Result]) -> _Result:
     """What `action` returns; what it computes is recorded for `backward`, also where everything else is paused."""
-    windows = [Record(trace) for trace in run.traces()]
+    windows = [RecordWindow(trace) for trace in run.traces()]
     for window in windows:
         window.trace.open(window)
     try:

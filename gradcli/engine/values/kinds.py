@@ -320,7 +320,7 @@ def leaves(value: Any, depth: int = 0) -> Iterator[Any]:
 
 
 def map_structure(function: Callable[[Any], Any], value: Any, depth: int = 0) -> Any:
-    """The same nesting of lists and dicts, with `function` of each value."""
+    """Applies `function` to each value in a nesting of lists and dicts, and keeps the nesting."""
     if type(value) is List:
         return List([map_structure(function, item, deeper(depth)) for item in value])
     if type(value) is dict:

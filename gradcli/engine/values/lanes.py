@@ -88,9 +88,9 @@ class Group:
             group = group.parent
         return found
 
-    def rows(self, xp: Any, chosen: Any) -> Group:
-        """The group of the rows where the mask `chosen` holds."""
-        origin = xp.flatnonzero(chosen)
+    def rows(self, xp: Any, mask: Any) -> Group:
+        """The group of the rows where `mask` holds."""
+        origin = xp.flatnonzero(mask)
         self.outermost().divided = True
         return Group(len(origin), self, origin)
 
