@@ -12,6 +12,9 @@ ILL = [
     "var y = -1.85\nq = erfinv(1.0 - 1e-8 * (1.5 + sin(y)))",
     "var x = 0.78\na = zeta(2.5, 1.5 + x)\nq = i0(a) * tanh(((x * a) - (x * a) * (1.0 - 1e-9)) * 1e6)",
     "var x = 0.6\na = gamma(1.5 + sin(x))\nq = exp(tanh((a - a * (1.0 - 1e-9)) * 1e6))",
+    "var x = -0.75\nvar u = [0.46, -0.25, -1.35]\n"
+    "q = x + 0.1 * det([[1.0 - 5e-7, 1.0, 0.0], [1.0, 1.00002, tanh(lgamma(1e6 + x) * 1e-6) * 1e-6],"
+    " [0.0, tanh(u[1] * u[-1]), 4.0]])",
     "var x = 0.6\na = sum(real(fft([x, sin(x), x**2])))\nq = exp(tanh((a - a * (1.0 - 1e-9)) * 1e6))",
 ]
 

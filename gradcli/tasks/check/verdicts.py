@@ -239,8 +239,8 @@ def rounding_of(judge: Judge, slope: float, floor: float) -> float:
 
 
 def wobble(judge: Judge) -> float:
-    """How far other rounding errors take the derivative: how well it can be known. By the complex step, or in forward mode where
-    an operation takes no complex numbers."""
+    """How far other rounding errors take the derivative: how well it can be known. In forward mode, as rules may lose digits that
+    the operation itself doesn't, `det` of a matrix nearly singular, and by the complex step where it applies."""
     case, step = judge.case, tiny_step(judge.reach)
 
     def by_complex_step(disturb: Callable[[object], object] | None = None) -> float:
@@ -249,14 +249,15 @@ def wobble(judge: Judge) -> float:
     def by_forward_mode(disturb: Callable[[object], object] | None = None) -> float:
         return case.carried(judge.direction, disturb)
 
-    slope: Callable[..., float] = by_forward_mode
-    if case.history.complex is None and not is_complex(case.state(judge.direction.variable)):
-        with suppress(NotAnalyticError, GradcliError):
-            by_complex_step()
-            slope = by_complex_step
-    first = slope()
     disturbances = [rounding(seed, case.point.eps) for seed in range(REPEATS)]
-    return max(abs(slope(disturb) - first) for disturb in disturbances)
+    found = []
+    for slope in (by_forward_mode, by_complex_step):
+        with suppress(NotAnalyticError, GradcliError):
+            first = slope()
+            found += [abs(slope(disturb) - first) for disturb in disturbances]
+        if case.history.complex is not None or is_complex(case.state(judge.direction.variable)):
+            break
+    return max(found) if found else judge.noise / SAFETY  # all that is known
 
 
 def tiny_step(reach: float) -> float:
