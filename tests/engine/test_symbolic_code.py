@@ -53,8 +53,9 @@ j0 = maximum(maximum(x, y), t0) + minimum(minimum(x, y), t0)*floor(3e10*x) + cei
 gamma = 5000000000*x + 123456789012345678*y*1e-17 + 1e-20*x + 1e5*y + e*x + pi*sin(pi*y)
 log = tanh(x)**-2 + hypot**2/sinh(z) - 1/cosh(hypot*z)**3 + (x*hypot - z)**2/(x*hypot - z + 1)
 s = n/sum(n*exp(x*n)) + exp(x*n)
+real = cos(x)*abs(relu(x/y))
 sum_ = e1*log10(x)
-output a, b, c, round, j0, gamma, log, s, sum_
+output a, b, c, round, j0, gamma, log, s, real, sum_
 """
 
 
@@ -116,7 +117,7 @@ def quantities(evaluation: Any, forms: ClosedForms) -> Iterator[tuple[str, list[
             yield f"the value of {of}", arguments, part
         for by in rows:
             gradient = evaluation.gradients[of][by[0]]
-            value = 0.0 if gradient is None else gradient  # by what only the other path reads
+            value = np.zeros(np.shape(forms.sources[by[0]])) if gradient is None else gradient  # only the other path reads it
             yield f"the derivative of {of} by {by[0]}", arguments, value
 
 

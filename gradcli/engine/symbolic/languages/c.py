@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sympy.printing.c import C99CodePrinter
 
-from .printer import Doubles, Function, Shape
+from .printer import Function, Reals, Shape
 
 # What math.h declares, with GNU's and POSIX's additions; all but the macros have versions that end in f and in l.
 FUNCTIONS = (
@@ -20,7 +20,7 @@ MACROS = "fpclassify isfinite isgreater isinf isless isnan isnormal isunordered 
 KEYWORDS = "_Bool _Complex _Imaginary asm bool complex false imaginary main out true"
 
 
-class Language(Doubles, C99CodePrinter):  # type: ignore[misc]
+class Language(Reals, C99CodePrinter):  # type: ignore[misc]
     """C, for doubles and arrays of them, all elements in one line; an array's elements are written to `out`."""
 
     choice, unicode = "({0} ? {1} : {2})", False

@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 import numpy as np
 from sympy.printing.fortran import FCodePrinter
 
-from .printer import Doubles, Function, Shape
+from .printer import Function, Reals, Shape
 
 KEYWORDS = "contains do else end function if implicit in integer intent intrinsic module none only out pure real result use"
 
 
-class Language(Doubles, FCodePrinter):  # type: ignore[misc]
+class Language(Reals, FCodePrinter):  # type: ignore[misc]
     """A module of pure functions of doubles and arrays of them."""
 
     whole, choice = "{}.0d0", "merge({1}, {2}, {0})"

@@ -31,8 +31,6 @@ class Language(Doubles, JuliaCodePrinter):  # type: ignore[misc]
         },
     }  # fmt: skip
 
-    _print_ImaginaryUnit = JuliaCodePrinter._print_ImaginaryUnit
-
     def element(self, name: str, index: Shape, shape: Shape) -> str:
         return f"{name}[{', '.join(str(i + 1) for i in index)}]"
 

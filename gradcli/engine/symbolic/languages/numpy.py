@@ -27,7 +27,6 @@ class Language(Doubles, SciPyPrinter):  # type: ignore[misc]
         }
     }  # fmt: skip
 
-    _print_ImaginaryUnit = SciPyPrinter._print_ImaginaryUnit
     _print_sign = SciPyPrinter._print_sign
 
     def function(self, function: Function) -> str:

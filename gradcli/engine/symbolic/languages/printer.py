@@ -118,9 +118,6 @@ class Doubles(CodePrinter):  # type: ignore[misc]
     def _print_Sum(self, form: Any) -> str:
         raise UnwritableError("infinite sums")
 
-    def _print_ImaginaryUnit(self, form: Any) -> str:
-        raise UnwritableError("complex numbers")
-
     # ---- atoms -------------------------------------------------------------------------------------------------------
 
     def _print_Symbol(self, symbol: Any) -> str:
@@ -214,6 +211,21 @@ class Doubles(CodePrinter):  # type: ignore[misc]
 
     def _print_Or(self, form: Any) -> str:
         return f" {self._operators['or']} ".join(f"({self._print(part)})" for part in form.args)
+
+
+class Reals(Doubles):
+    """A printer for a language without complex numbers: what SymPy doesn't know to be real is real, or nan."""
+
+    def _print_ImaginaryUnit(self, form: Any) -> str:
+        raise UnwritableError("complex numbers")
+
+    def _print_re(self, form: Any) -> str:
+        return f"({self._print(form.args[0])})"
+
+    _print_conjugate = _print_re
+
+    def _print_im(self, form: Any) -> str:
+        return str(self._print(sympy.Integer(0)))
 
 
 def _is_literal(x: Any) -> bool:

@@ -18,8 +18,6 @@ class Language(Doubles, PythonCodePrinter):  # type: ignore[misc]
     parts = ("{}.real", "{}.imag")
     words = frozenset(keyword.kwlist)
 
-    _print_ImaginaryUnit = PythonCodePrinter._print_ImaginaryUnit
-
     def function(self, function: Function) -> str:
         names = ", ".join(name for name, _ in function.parameters)
         steps = "".join(f"    {name} = {value}\n" for name, value in function.steps)
@@ -30,6 +28,12 @@ class Language(Doubles, PythonCodePrinter):  # type: ignore[misc]
 
     def _root(self, base: Any) -> str:
         return f"math.sqrt({self._print(base)})"
+
+    def _print_re(self, form: Any) -> str:
+        return f"({self._print(form.args[0])}).real"
+
+    def _print_im(self, form: Any) -> str:
+        return f"({self._print(form.args[0])}).imag"
 
     def _print_NaN(self, form: Any) -> str:
         return "math.nan"

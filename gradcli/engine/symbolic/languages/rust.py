@@ -10,10 +10,10 @@ from sympy.printing.codeprinter import CodePrinter
 from sympy.printing.precedence import PRECEDENCE, precedence
 from sympy.printing.rust import RustCodePrinter, reserved_words
 
-from .printer import Doubles, Function, Shape
+from .printer import Function, Reals, Shape
 
 
-class Language(Doubles, RustCodePrinter):  # type: ignore[misc]
+class Language(Reals, RustCodePrinter):  # type: ignore[misc]
     """Rust, for f64 and arrays of them."""
 
     choice = "(if {0} {{ {1} }} else {{ {2} }})"
