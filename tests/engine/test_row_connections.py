@@ -55,3 +55,32 @@ def test_outputs_that_hold_a_value_twice(of: str) -> None:
     node = parsed(f"{text}\noutput y = [{of}]")
     for point, expected, found in zip(points, alone(node, points), by_rows(node, points), strict=True):
         assert difference(expected, found) == "", point
+
+
+JOINED = {"of variables": "s = x\nif x > u { s = u }", "of values": "s = x * u\nt = x + 0.25\nif x > u { s, t = t, s }",
+          "twice": "s = x\nt = x * u\nif x > u { s = u }\nif x > 0 { s = t }",
+          "after a loop": "s = x\nt = u\nk = 0\nwhile k < 3 and s < t { k += 1; s, t = t * 1.0, s }",
+          "in some rows": "s = x\nif x > 0 { p = x * u } else { p = none }\nif p != none { s = p }"}  # fmt: skip
+ASKED = {
+    "grad": "grad(s * x * u, s)", "of another": "grad(x * u, s, unconnected = \"zero\")", "vjp": "vjp(s * x, [s, u], 2.0)[0]",
+    "jvp": "jvp(s * s * x, s, 1.5)", "jacobian": "jacobian(s * x * u, s)", "hessian": "hessian(s * s * x, s)",
+    "hvp": "hvp(s * s * x, s, 1.5)", "batch_jacobian": "batch_jacobian(array([s * x]), array([s]))",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("asked", ASKED.values(), ids=ASKED)
+@pytest.mark.parametrize("joined", JOINED.values(), ids=JOINED)
+def test_a_source_that_joined_is_in_each_row_the_value_that_it_is_alone(joined: str, asked: str) -> None:
+    points: list[dict[str, Any]] = [{"x": x, "u": u} for x, u in zip(X, X[1:] + X[:1], strict=True)]
+    node = parsed(f"var x = 1.0\nvar u = 1.0\n{joined}\noutput g = {asked}")
+    for point, expected, found in zip(points, alone(node, points), by_rows(node, points), strict=True):
+        assert difference(expected, found) == "", point
+
+
+def test_a_tape_that_watches_what_joined() -> None:
+    points: list[dict[str, Any]] = [{"x": x, "u": u} for x, u in zip(X, X[1:] + X[:1], strict=True)]
+    node = parsed(
+        "var x = 1.0\nvar u = 1.0\ns = x\nif x > u { s = u }\ntape t { watch s; y = s * x * u }\noutput g = t.gradient(y, s)"
+    )
+    for point, expected, found in zip(points, alone(node, points), by_rows(node, points), strict=True):
+        assert difference(expected, found) == "", point

@@ -1,24 +1,62 @@
-"""For which rows there is a way from a source to a target, where rows took different paths: for the others the gradient is
-none, and no zero.
+"""Sources of rows that took different paths: in which rows a target depends on one, as in the others the gradient is none, and
+no zero; and which value a source is in each row.
 
 Rows are the bits of an int, so that a walk back over the records costs little, however many rows there are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from operator import or_
 from typing import Any
 
 from ...ops import OPS
-from ..operations.by_rows import ApartError
+from ..operations.by_rows import ApartError, apart_by, part_by
 from ..trace.records import Record, path
 from ..trace.run import Run
-from ..trace.tape import Segment, Traced, reachable
+from ..trace.tape import STRIDE, Segment, Traced, reachable
+from ..trace.windows import inputs_of
 from ..values.lanes import Group, Lanes, common
 
-MERGE, PLACE = OPS["merge_rows"], OPS["place_rows"]
+MERGE, PICK, PLACE = OPS["merge_rows"], OPS["pick_rows"], OPS["place_rows"]
+
+
+def verify_same(run: Run, targets: Sequence[Traced], sources: Iterable[Any]) -> None:
+    """Parts the rows where a source was merged from different values, and a target depends on one of these beside the merged
+    one, too. A row alone has one value there, and its gradient counts both ways."""
+    if run.group is None or not run.group.outermost().divided:
+        return
+    for source in sources:
+        if type(source) is not tuple or source[1] < 0:
+            continue
+        _, number, segment = source
+        k = (number - segment.first) * STRIDE
+        if segment.records[k].op is MERGE and _reaches_past(targets, source):
+            options = segment.records[k + 4]
+            if len(options["groups"]) > 1:
+                apart_by(run, options["group"], options["indices"])
+            part_by(run, options["group"])  # the other rows lack the value
+
+
+def _reaches_past(targets: Sequence[Traced], source: Traced) -> bool:
+    """Whether a target depends on a value that was merged into the source by a way that doesn't lead over the source."""
+    needed, origins = {target[1] for target in targets}, {source[1]}
+    for segment in reachable([target[2] for target in targets] + [source[2]], 0):
+        records = segment.records
+        for k in range(len(records) - STRIDE, -1, -STRIDE):
+            if not origins:
+                return False
+            number = segment.first + k // STRIDE
+            if number in origins:
+                if number in needed and number != source[1]:
+                    return True
+                origins.remove(number)
+                if records[k].op in (MERGE, PICK):
+                    origins.update(inputs_of(records[k + 1], records[k + 2]))
+            elif number in needed:
+                needed.update(inputs_of(records[k + 1], records[k + 2]))
+    return not origins.isdisjoint(needed)  # what is left are leaves
 
 
 def verify_connected(

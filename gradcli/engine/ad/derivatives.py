@@ -30,6 +30,7 @@ from ..values.kinds import (
     show_shape,
 )
 from ..values.lanes import Lanes
+from .connections import verify_same
 from .reverse import sweep
 
 ADD = OPS["add"]
@@ -90,6 +91,7 @@ def gradients(
 ) -> list[Any]:
     """The cotangents of `sources`, None where unconnected in the window, for targets and their cotangents."""
     numbers = [number_of(s) for s in sources]
+    verify_same(run, [target for target, _ in targets], sources)
     if recorded:
         run.trace.swept = True
     found = sweep(run, targets, {n for n in numbers if n is not None}, recorded, window)

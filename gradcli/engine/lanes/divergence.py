@@ -8,14 +8,14 @@ in its frame, or is noted in `run.changes`: the states of variables, gradients, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NoReturn
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from ...ops import OPS
 from ..analysis.liveness import Slots
 from ..backends.backend import shape_of
 from ..operations.apply import apply
-from ..operations.by_rows import ApartError
+from ..operations.by_rows import apart_by
 from ..operations.narrowing import shared
 from ..trace.changes import forget, held, put_all
 from ..trace.run import Run
@@ -269,7 +269,7 @@ def merge(run: Run, site: Site, group: Group, groups: Sequence[Group], indices: 
         if all(type(v) is not Lanes and not shape_of(v) and _are_one(v, plain[0]) for v in values):
             return first
         if len({shape_of(v) for v in plain}) > 1 or len({_kind(v) for v in plain} | {"n"}) > 2:
-            _apart(run, group, indices)
+            apart_by(run, group, indices)
         numbers = [v.box if type(v) is Variable else v for v in values]
         options = {"indices": indices, "groups": groups, "group": group}
         return apply(run, site, tuple(numbers), options)
@@ -280,7 +280,7 @@ def merge(run: Run, site: Site, group: Group, groups: Sequence[Group], indices: 
         return {key: merge(run, site, group, groups, indices, [v[key] for v in plain]) for key in first}
     if all(type(v) is str and v == first for v in plain):
         return first
-    _apart(run, group, indices)
+    apart_by(run, group, indices)
 
 
 def _are_one(a: Any, b: Any) -> bool:
@@ -311,7 +311,7 @@ def _where_set(run: Run, site: Site, group: Group, groups: Sequence[Group], indi
     if not some:
         return UNSET
     if not all(is_number(primal(value)) for value, _, _ in some):
-        _apart(run, group, indices)
+        apart_by(run, group, indices)
     rows = xp.sort(xp.concatenate([index for _, _, index in some]))
     inner = group if len(rows) == group.size else Group(len(rows), group, rows)
     options = {
@@ -320,10 +320,3 @@ def _where_set(run: Run, site: Site, group: Group, groups: Sequence[Group], indi
         "group": inner,
     }
     return apply(run, site, tuple([value for value, _, _ in some]), options)
-
-
-def _apart(run: Run, group: Group, indices: Iterable[Any]) -> NoReturn:
-    labels = run.backend.xp.zeros(group.size, "int64")
-    for k, index in enumerate(indices):
-        labels[index] = k
-    raise ApartError(group, labels)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import count
 from typing import Any, NoReturn
@@ -121,6 +121,14 @@ def part_by(run: Run, group: Group) -> None:
     labels[group.way_to(whole)] = 1
     if not bool(labels.all()):
         raise ApartError(whole, labels)
+
+
+def apart_by(run: Run, group: Group, indices: Iterable[Any]) -> NoReturn:
+    """Parts the rows of a group: those of each of `indices` from the others."""
+    labels = run.backend.xp.zeros(group.size, "int64")
+    for k, index in enumerate(indices):
+        labels[index] = k
+    raise ApartError(group, labels)
 
 
 def apart(run: Run, value: Lanes) -> NoReturn:
