@@ -8,6 +8,7 @@ import pytest
 
 from tests.tasks.batch.one_by_one import OPTIONS, assert_same, parsed
 
+from .programs import failure
 from .ways import verify_every_way
 
 INFINITE = "fn h(a) { return a * a } backward (dy) { return dy * log(a) }\n"
@@ -18,6 +19,11 @@ PROGRAMS = {
     "an infinite share of another shape": (
         "fn h(a) { return [a, a**2] } backward (dy) { return dy[0] * log(a) + dy[1] }\n"
         "fn row(u, w) { v = h(u); return where(u > 0.5, v[0] * w, u) }",
+        [0.0, 1.0, 2.0],
+    ),
+    "a tangent along a tangent in some rows": (
+        "fn h(a) { return a**3 } backward (dy) { return dy * (3 * a * a + 1.0) }\n"
+        "fn row(u, w) { if u > 0.5 { return jvp(fn(z) = jvp(grad(h))(w * u, z))(u, w) }; return u }",
         [0.0, 1.0, 2.0],
     ),
 }
@@ -108,3 +114,12 @@ def test_a_rule_that_changes_a_state_changes_that_of_its_rows(change: str, asked
     rule = f"fn h(a) {{ return a * a }} backward (dy) {{ s := {change}; return dy * 2.0 * a }}\n"
     text = f"var u\nvar s = 0.0\n{rule}y = u\nif u > 15.0 {{ y = h(u) }}\noutput g = {asked}\noutput z = s + u"
     assert_same(parsed(text), {"u": [10.0, 20.0, 40.0, -5.0]}, OPTIONS.with_changes(of=["g"]))
+
+
+def test_the_error_of_a_row_whose_tangent_is_moved_along() -> None:
+    text = (
+        "var scale = 0.75\nfn h(z) { return z * scale } backward (dy) { return dy * scale }\n"
+        "fn row(x, u) { if u < 3 { return jvp(grad(h))(u, x) }; return x }\n"
+        "output y = vmap(fn(x, u) = jvp(grad(row))(x, u, u))([1.0, 2.0, 3.0], [4.0, 5.0, -2.5])"
+    )
+    assert failure(text).code == "E323"

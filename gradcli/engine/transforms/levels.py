@@ -17,6 +17,7 @@ from ..ad.reverse import sweep, sweep_segment
 from ..ad.scalar_sweep import sweep_floats
 from ..backends.backend import is_inexact, is_scalar
 from ..jacobian.compressed import Sparse, batch_rows, blocks
+from ..operations.narrowing import narrowed
 from ..trace.keeping import KeepingTrace
 from ..trace.run import Run
 from ..trace.tape import Leaf, Segment, Site, Trace, Traced, blank, leaf_numbers, reachable
@@ -330,7 +331,9 @@ def along(
 
     def perturbed(value: Any) -> Any:
         tangent = next(rest)
-        return read(value) if tangent is None else Dual(read(value), tangent, level)
+        value = read(value)
+        # A tangent has the rows that run, so its primal must: who takes rows of a dual takes them of both.
+        return value if tangent is None else Dual(narrowed(run, site, value, run.group), tangent, level)
 
     arguments = arguments.copy()
     for k in wrt:
