@@ -1,4 +1,4 @@
-"""The rows of a program in every way: each alone, all in `vmap`, all in a batch. Each must give what it gives alone.
+"""The rows of a program in every way: each by the interpreter alone, all in `vmap`, all in a batch. All must give the same.
 
 Programs have a function `row(u, w)` of a row's own number and of one that all rows share.
 """

@@ -1,4 +1,4 @@
-"""What a batch must give: the program run once for each row, by `evaluate`."""
+"""What a batch must give: the program run once for each row, by the interpreter alone."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.diagnostics import GradcliError, Source
+from gradcli.engine.backends.tiers import INTERPRETED, only
 from gradcli.lang import program
 from gradcli.rows.blocks import Block
 from gradcli.tasks.batch.block import Computer, Outcome
@@ -30,11 +31,12 @@ def together(node: program.Program, columns: Mapping[str, Any], options: Options
 
 
 def alone(node: program.Program, columns: Mapping[str, Any], row: int, options: Options = OPTIONS) -> dict[str, Any] | str:
-    """What a row gives by itself, by the name of the column; the message where it fails."""
+    """What the interpreter alone gives for a row, by the name of the column; the message where it fails."""
     inputs = {name: np.asarray(v)[row] for name, v in columns.items()}
     inputs = {name: v if v.ndim else v.item() for name, v in inputs.items()}
     try:
-        evaluation = evaluate(node, inputs, options)
+        with only(INTERPRETED):
+            evaluation = evaluate(node, inputs, options)
     except GradcliError as error:
         return error.diagnostics[0].message
     errors = [d.message for d in evaluation.diagnostics if d.severity == "error"]
