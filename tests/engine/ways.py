@@ -40,13 +40,14 @@ def verify_every_way(
     options = OPTIONS.with_changes(of=list(asked))  # also of what holds derivatives
     for kind in kinds:
         text = one.replace("var u", f"{kind} u")
-        assert_same(parsed(text), {"u": list(rows)}, options, rtol)
-        _verify_vmap(text, rows, options, rtol)
+        node, columns = parsed(text), {"u": list(rows)}
+        each = [alone(node, columns, k, options) for k in range(len(rows))]
+        assert_same(node, columns, options, rtol, each)
+        _verify_vmap(text, rows, each, options, rtol)
 
 
-def _verify_vmap(one: str, rows: Sequence[float], options: Options, rtol: float) -> None:
-    """Compares the rows of a program of `u` and `w` with the same in `vmap`."""
-    each = [alone(parsed(one), {"u": list(rows)}, k, options) for k in range(len(rows))]
+def _verify_vmap(one: str, rows: Sequence[float], each: list[dict[str, Any] | str], options: Options, rtol: float) -> None:
+    """Compares `each` of the rows of a program of `u` and `w`, which was run alone, with the same in `vmap`."""
     failed = [row for row in each if isinstance(row, str)]
     functions, *lines = re.sub(r"(?m)^(var|frozen) u$", rf"\1 us = {list(rows)}", one).split("\noutput ")
     calls = [f"\noutput {name} = vmap(fn(u) = {text})(us)" for name, text in (line.split(" = ", 1) for line in lines)]

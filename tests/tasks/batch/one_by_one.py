@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -69,13 +69,19 @@ def _parts(name: str, value: Any) -> Any:
         yield name, value
 
 
-def assert_same(node: program.Program, columns: Mapping[str, Any], options: Options = OPTIONS, rtol: float = 1e-12) -> Outcome:
-    """Compares a block with its rows, one by one; returns the outcome."""
+def assert_same(
+    node: program.Program,
+    columns: Mapping[str, Any],
+    options: Options = OPTIONS,
+    rtol: float = 1e-12,
+    each: Sequence[dict[str, Any] | str] | None = None,
+) -> Outcome:
+    """Compares a block with its rows, one by one; returns the outcome. `each`: what the rows give alone, if it is known."""
     outcome = together(node, columns, options)
     failed = {reject.row: reject.diagnostics[0].message for reject in outcome.rejects}
     k = 0
     for row in range(outcome.size):
-        wanted = alone(node, columns, row, options)
+        wanted = alone(node, columns, row, options) if each is None else each[row]
         if isinstance(wanted, str):
             assert failed.get(row) == wanted
             continue
