@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..tasks.batch.job import Job
     from ..tasks.batch.request import Request
 
-File = Annotated[str | None, typer.Argument(metavar="[FILE]", help="The program; - is standard input.", show_default=False)]
+File = Annotated[str | None, typer.Argument(metavar="[FILE]", help="The program; - reads standard input.", show_default=False)]
 Format = Literal["csv", "tsv", "jsonl", "parquet", "arrow", "npy", "npz"]
 
 
@@ -23,24 +23,29 @@ def command(
     file: File = None,
     expr: options.Expression = None,
     rows: Annotated[
-        str | None, typer.Option("--rows", metavar="DATA", help="The rows: a file, a folder or glob of parts, or -.")
+        str | None,
+        typer.Option("--rows", metavar="DATA", help="The rows: a file, a folder or glob of part files, or - for standard input."),
     ] = None,
     rows_format: Annotated[
-        Format | None, typer.Option("--rows-format", metavar="FORMAT", help="Of DATA, where its name doesn't tell: csv, jsonl, …")
+        Format | None,
+        typer.Option("--rows-format", metavar="FORMAT", help="Format of DATA, if its name doesn't show it: csv, jsonl, …"),
     ] = None,
     output_file: Annotated[
-        str | None, typer.Option("-o", "--output", metavar="OUT", help="Where the answers go, whole or not at all; - is stdout.")
+        str | None,
+        typer.Option(
+            "-o", "--output", metavar="OUT", help="Write the results to this file, atomically; - writes to standard output."
+        ),
     ] = None,
     out_format: Annotated[
-        Format | None, typer.Option("--out-format", metavar="FORMAT", help="Of OUT, where its name doesn't tell.")
+        Format | None, typer.Option("--out-format", metavar="FORMAT", help="Format of OUT, if its name doesn't show it.")
     ] = None,
     compression: Annotated[
         Literal["none", "snappy", "zstd"] | None,
-        typer.Option("--compression", metavar="none|snappy|zstd", help="Of a Parquet file (default: zstd)."),
+        typer.Option("--compression", metavar="none|snappy|zstd", help="Compression of a Parquet file (default: zstd)."),
     ] = None,
-    keep: Annotated[list[str] | None, typer.Option("--keep", metavar="COLUMN,...", help="Columns that OUT has, too.")] = None,
+    keep: Annotated[list[str] | None, typer.Option("--keep", metavar="COLUMN,...", help="Copy these columns to OUT.")] = None,
     map_: Annotated[
-        list[str] | None, typer.Option("--map", metavar="COLUMN=NAME", help="The column sets a declaration of another name.")
+        list[str] | None, typer.Option("--map", metavar="COLUMN=NAME", help="Let this column set the declaration NAME.")
     ] = None,
     set_: options.Set = None,
     inputs: options.Inputs = None,
@@ -49,32 +54,50 @@ def command(
     wrt: options.Wrt = None,
     no_grad: options.NoGrad = False,
     reduce: Annotated[
-        Literal["sum", "mean"] | None, typer.Option("--reduce", metavar="sum|mean", help="One row: the total of all.")
+        Literal["sum", "mean"] | None,
+        typer.Option("--reduce", metavar="sum|mean", help="Write one row: the sum or mean over all rows."),
     ] = None,
     nan: Annotated[
-        Literal["keep", "error"], typer.Option("--nan", metavar="keep|error", help="error: a row with a nan is rejected.")
+        Literal["keep", "error"],
+        typer.Option("--nan", metavar="keep|error", help="With error, reject rows whose results have a nan."),
     ] = "keep",
     on_error: Annotated[
-        Literal["reject", "fail"], typer.Option("--on-error", metavar="reject|fail", help="fail: stop at the first such row.")
+        Literal["reject", "fail"],
+        typer.Option("--on-error", metavar="reject|fail", help="With fail, stop at the first row that fails."),
     ] = "reject",
-    resume: Annotated[bool, typer.Option("--resume", help="Go on where an interrupted job ended.")] = False,
-    device: Annotated[str, typer.Option("--device", metavar="cpu|cuda|cuda:N|cuda:all", help="Where rows are computed.")] = "cpu",
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted job.")] = False,
+    device: Annotated[
+        str, typer.Option("--device", metavar="cpu|cuda|cuda:N|cuda:all", help="The device that computes rows.")
+    ] = "cpu",
     threads: Annotated[
-        int | None, typer.Option("--threads", metavar="N", min=1, help="Blocks at a time, here (default: one a core, two a GPU).")
+        int | None,
+        typer.Option(
+            "--threads",
+            metavar="N",
+            min=1,
+            help="Compute N blocks in parallel on this machine (default: one per core, two per GPU).",
+        ),
     ] = None,
-    workers: Annotated[int | None, typer.Option("--workers", metavar="N", min=1, help="Local processes.")] = None,
+    workers: Annotated[int | None, typer.Option("--workers", metavar="N", min=1, help="Use N local worker processes.")] = None,
     scheduler: Annotated[
         str | None,
-        typer.Option("--scheduler", metavar="ADDRESS", help="An existing Dask cluster; or the file that its scheduler wrote."),
+        typer.Option(
+            "--scheduler", metavar="ADDRESS", help="Use a Dask cluster: its address, or the file that its scheduler wrote."
+        ),
     ] = None,
     block_rows: Annotated[
-        int | None, typer.Option("--block-rows", metavar="N", min=1, help="Rows that are read and written together.")
+        int | None,
+        typer.Option(
+            "--block-rows", metavar="N", min=1, help="Number of rows in a block, which is read, computed and written as one."
+        ),
     ] = None,
-    report_file: Annotated[str | None, typer.Option("--report", metavar="FILE", help="Also the summary, as JSON.")] = None,
+    report_file: Annotated[
+        str | None, typer.Option("--report", metavar="FILE", help="Also write the summary to this file, as JSON.")
+    ] = None,
     dtype: options.Dtype = "float64",
     seed: options.Seed = 0,
     max_steps: Annotated[
-        int | None, typer.Option("--max-steps", metavar="N", min=1, help="Statements of a row; one that takes more fails.")
+        int | None, typer.Option("--max-steps", metavar="N", min=1, help="Reject a row that executes more than N statements.")
     ] = None,
     timeout: options.Timeout = None,
     max_memory: options.MaxMemory = None,
@@ -83,10 +106,11 @@ def command(
     verbose: options.Verbose = False,
     traceback: options.Traceback = False,
 ) -> int:
-    """Run one program over many rows of data; write its outputs and their gradients, a row each.
+    """Run one program for every row of data; write outputs and gradients as rows.
 
-    Every declaration that needs a value is a column: `x`, or `x.0`, `x.1` of a vector. Formats go by the endings
-    .csv .tsv .jsonl .parquet .arrow .feather .npy .npz. Rows that fail go to OUT.rejects.jsonl, and the exit code is 6.
+    Every declaration that needs a value is read from a column: `x`, or `x.0`, `x.1` for the elements of a vector. The
+    ending of a file selects its format: .csv .tsv .jsonl .parquet .arrow .feather .npy .npz. Rows that fail are written to
+    OUT.rejects.jsonl, and the exit code is then 6.
 
     \b
     Examples:

@@ -17,33 +17,33 @@ if TYPE_CHECKING:
     from ..tasks.check.results import Check
 
 Against = Annotated[
-    str | None, typer.Option("--against", metavar="FILE", help="Also compare with these gradients (.json .npz .csv).")
+    str | None, typer.Option("--against", metavar="FILE", help="Also compare with the gradients in this file (.json .npz .csv).")
 ]
 AgainstCommand = Annotated[
     str | None,
     typer.Option(
         "--against-command",
         metavar="CMD",
-        help="Also compare with the gradients that this program prints as JSON; it reads the inputs as JSON.",
+        help="Also compare with the gradients of this program, which reads inputs and prints gradients as JSON.",
     ),
 ]
 CommandTimeout = Annotated[
-    float, typer.Option("--command-timeout", metavar="SECONDS", min=0.001, help="Time for that program at each point.")
+    float, typer.Option("--command-timeout", metavar="SECONDS", min=0.001, help="Time limit of that program at each point.")
 ]
 Strict = Annotated[
     bool | None,
     typer.Option(
         "--strict/--no-strict",
-        help="Fail on a gradient that no independent method confirms (default: where CI=true).",
+        help="Fail if no independent method confirms a gradient (default: strict if CI=true).",
         show_default=False,
     ),
 ]
 AllowNonfinite = Annotated[
-    bool, typer.Option("--allow-nonfinite", help="Pass over values and gradients that are nan or infinite.")
+    bool, typer.Option("--allow-nonfinite", help="Don't fail on values and gradients that are nan or infinite.")
 ]
 Methods = Annotated[
     list[str] | None,
-    typer.Option("--methods", metavar="NAME,...", help="Only these: forward, complex, differences, taylor, sympy."),
+    typer.Option("--methods", metavar="NAME,...", help="Use only these: forward, complex, differences, taylor, sympy."),
 ]
 
 
@@ -59,21 +59,33 @@ def command(
     against_command: AgainstCommand = None,
     command_timeout: CommandTimeout = 60.0,
     methods: Methods = None,
-    points: Annotated[int, typer.Option("--points", metavar="N", min=0, help="Also at N random points of the domains.")] = 0,
-    order: Annotated[int, typer.Option("--order", metavar="1|2", min=1, max=2, help="2: second derivatives, too.")] = 1,
-    rtol: Annotated[float | None, typer.Option("--rtol", metavar="X", min=0, help="A relative distance that passes.")] = None,
-    atol: Annotated[float | None, typer.Option("--atol", metavar="X", min=0, help="An absolute distance that passes.")] = None,
+    points: Annotated[
+        int, typer.Option("--points", metavar="N", min=0, help="Also check at N random points of the declared domains.")
+    ] = 0,
+    order: Annotated[
+        int, typer.Option("--order", metavar="1|2", min=1, max=2, help="With 2, also check second derivatives.")
+    ] = 1,
+    rtol: Annotated[
+        float | None,
+        typer.Option("--rtol", metavar="X", min=0, help="Relative tolerance (default: derived from the errors of the methods)."),
+    ] = None,
+    atol: Annotated[
+        float | None,
+        typer.Option("--atol", metavar="X", min=0, help="Absolute tolerance (default: derived from the errors of the methods)."),
+    ] = None,
     inconclusive: Annotated[
-        Literal["pass", "fail"], typer.Option("--inconclusive", metavar="pass|fail", help="What a gradient at a kink does.")
+        Literal["pass", "fail"], typer.Option("--inconclusive", metavar="pass|fail", help="Whether a gradient at a kink passes.")
     ] = "pass",
     strict: Strict = None,
     allow_nonfinite: AllowNonfinite = False,
-    jobs: Annotated[int | None, typer.Option("--jobs", metavar="N", min=1, help="Files at a time (default: one a core).")] = None,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", metavar="N", min=1, help="Check N files in parallel (default: one per core).")
+    ] = None,
     dtype: options.Dtype = "float64",
     seed: options.Seed = 0,
     format: Annotated[
         Literal["text", "json", "junit", "github", "sarif"],
-        typer.Option("--format", metavar="text|json|junit|github|sarif", help="How to answer."),
+        typer.Option("--format", metavar="text|json|junit|github|sarif", help="Output format."),
     ] = "text",
     output_file: options.Output = None,
     max_steps: options.MaxSteps = None,
@@ -84,11 +96,11 @@ def command(
     verbose: options.Verbose = False,
     traceback: options.Traceback = False,
 ) -> int:
-    """Verify gradients: compare reverse mode with every method that applies.
+    """Verify gradients: compare reverse mode with every other method that applies.
 
-    These are forward mode, the complex step, finite differences with an error estimate of their own, the order of the
-    Taylor remainder, and SymPy's derivative with 50 digits. What disagrees is traced to the operation whose rule is wrong.
-    A gradient that only forward mode confirms is undecided, and a check that verifies nothing fails.
+    The methods are forward mode, the complex step, finite differences with an error estimate, the order of the Taylor
+    remainder, and SymPy's derivative with 50 digits. If a gradient is wrong, check names the operation whose derivative
+    rule is wrong. A gradient that only forward mode confirms is undecided. A check that verifies nothing fails.
 
     \b
     Examples:

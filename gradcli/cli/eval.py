@@ -38,23 +38,23 @@ def command(
     mode: options.Mode = "auto",
     unconnected: options.Unconnected = "none",
     closed_form: Annotated[
-        bool, typer.Option("--closed-form", help="Also SymPy's closed form of each value and gradient, simplified.")
+        bool, typer.Option("--closed-form", help="Add the closed form of each value and gradient, simplified by SymPy.")
     ] = False,
     debug_nan: options.DebugNan = False,
     dtype: options.Dtype = "float64",
     device: options.Device = "cpu",
     seed: options.Seed = 0,
-    repeat: Annotated[int, typer.Option("--repeat", metavar="N", min=1, help="Run so often; the JSON has the timings.")] = 1,
+    repeat: Annotated[int, typer.Option("--repeat", metavar="N", min=1, help="Run N times; the JSON has the timings.")] = 1,
     show: Annotated[
         Literal["ast", "program", "trace"] | None,
-        typer.Option("--show", metavar="ast|program|trace", help="Print a stage instead."),
+        typer.Option("--show", metavar="ast|program|trace", help="Print this stage instead of the results."),
     ] = None,
     format: Annotated[
         Literal["text", "json", "jsonl", "csv", "npz"],
-        typer.Option("--format", metavar="text|json|jsonl|csv|npz", help="How to answer."),
+        typer.Option("--format", metavar="text|json|jsonl|csv|npz", help="Output format."),
     ] = "text",
     precision: Annotated[
-        int | None, typer.Option("--precision", metavar="N", min=1, max=17, help="Significant digits in text.")
+        int | None, typer.Option("--precision", metavar="N", min=1, max=17, help="Significant digits in text output.")
     ] = None,
     output_file: options.Output = None,
     max_steps: options.MaxSteps = None,
@@ -65,10 +65,10 @@ def command(
     verbose: options.Verbose = False,
     traceback: options.Traceback = False,
 ) -> int:
-    """Run programs; print their outputs and the gradients of these.
+    """Run programs; print their outputs and gradients.
 
-    Each output is differentiated by each trainable variable, unless --of and --wrt ask for something else.
-    Of an output that isn't a scalar, gradient and Hessian are those of the sum of its elements.
+    Each output is differentiated by each trainable variable; --of and --wrt select others. If an output isn't
+    a scalar, its gradient and Hessian are those of the sum of its elements.
 
     \b
     Examples:

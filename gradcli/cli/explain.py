@@ -13,10 +13,12 @@ from .terminal import Terminal
 
 
 def command(
-    code: Annotated[str | None, typer.Argument(metavar="[CODE]", help="E304, W201, or a reason such as detached.")] = None,
+    code: Annotated[
+        str | None, typer.Argument(metavar="[CODE]", help="A code such as E304 or W201, or a reason such as detached.")
+    ] = None,
     color: options.Color = "auto",
 ) -> int:
-    """Tell what an error, warning or reason code means.
+    """Explain an error, warning or reason code.
 
     \b
     Examples:

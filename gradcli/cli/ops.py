@@ -16,11 +16,11 @@ from .terminal import Terminal
 
 
 def command(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="A builtin or an operator's sign.")] = None,
-    format: Annotated[Literal["text", "json"], typer.Option("--format", metavar="text|json", help="How to answer.")] = "text",
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="A builtin or an operator.")] = None,
+    format: Annotated[Literal["text", "json"], typer.Option("--format", metavar="text|json", help="Output format.")] = "text",
     color: options.Color = "auto",
 ) -> int:
-    """List the builtins, or tell all about one.
+    """List the builtins, or describe one.
 
     \b
     Examples:

@@ -12,9 +12,9 @@ from ..diagnostics import Diagnostic, GradcliError
 
 Files = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[FILE]...", help="Programs, or folders of .tg files; - is standard input.", show_default=False),
+    typer.Argument(metavar="[FILE]...", help="Programs, or folders of .tg files; - reads standard input.", show_default=False),
 ]
-Expression = Annotated[str | None, typer.Option("-e", "--expr", metavar="EXPR", help="The program itself instead of a file.")]
+Expression = Annotated[str | None, typer.Option("-e", "--expr", metavar="EXPR", help="The program itself, instead of a file.")]
 Set = Annotated[
     list[str] | None,
     typer.Option(
@@ -22,46 +22,54 @@ Set = Annotated[
     ),
 ]
 Inputs = Annotated[
-    str | None, typer.Option("--inputs", metavar="FILE", help="Inputs from a .json mapping or an .npz; --set wins.")
+    str | None,
+    typer.Option("--inputs", metavar="FILE", help="Read inputs from a .json mapping or an .npz; --set overrides them."),
 ]
-IgnoreExtra = Annotated[bool, typer.Option("--ignore-extra", help="Allow inputs that the program doesn't declare.")]
-Of = Annotated[list[str] | None, typer.Option("--of", metavar="NAME,...", help="What to differentiate (default: every output).")]
-Wrt = Annotated[list[str] | None, typer.Option("--wrt", metavar="NAME,...", help="By what (default: every trainable variable).")]
-NoGrad = Annotated[bool, typer.Option("--no-grad", help="No gradients.")]
-Jacobian = Annotated[bool, typer.Option("--jacobian", help="Also Jacobians: of each output by each variable.")]
-Hessian = Annotated[bool, typer.Option("--hessian", help="Also Hessians: by each variable twice.")]
-HessianBlocks = Annotated[bool, typer.Option("--hessian-blocks", help="Also Hessians, with the mixed blocks of two variables.")]
+IgnoreExtra = Annotated[bool, typer.Option("--ignore-extra", help="Ignore inputs that the program doesn't declare.")]
+Of = Annotated[
+    list[str] | None, typer.Option("--of", metavar="NAME,...", help="Targets: what to differentiate (default: every output).")
+]
+Wrt = Annotated[
+    list[str] | None,
+    typer.Option("--wrt", metavar="NAME,...", help="Sources: differentiate by these (default: every trainable variable)."),
+]
+NoGrad = Annotated[bool, typer.Option("--no-grad", help="Compute no gradients.")]
+Jacobian = Annotated[bool, typer.Option("--jacobian", help="Add the Jacobian of each output by each variable.")]
+Hessian = Annotated[bool, typer.Option("--hessian", help="Add the Hessian of each output by each variable.")]
+HessianBlocks = Annotated[bool, typer.Option("--hessian-blocks", help="Like --hessian, with the mixed blocks of two variables.")]
 Sparse = Annotated[
-    bool, typer.Option("--sparse", help="Jacobians and Hessians as lists of what isn't zero by structure: rows, cols, values.")
+    bool, typer.Option("--sparse", help="Give Jacobians and Hessians as lists (rows, cols, values) of the structural nonzeros.")
 ]
 Mode = Annotated[
     Literal["auto", "reverse", "forward"],
-    typer.Option("--mode", metavar="auto|reverse|forward", help="How to differentiate; auto chooses."),
+    typer.Option(
+        "--mode",
+        metavar="auto|reverse|forward",
+        help="Mode of differentiation; auto prefers forward for one or two scalar inputs.",
+    ),
 ]
 Unconnected = Annotated[
     Literal["none", "zero", "error"],
-    typer.Option("--unconnected", metavar="none|zero|error", help="What a gradient that doesn't exist gives."),
+    typer.Option("--unconnected", metavar="none|zero|error", help="What to give for a gradient that doesn't exist."),
 ]
 DebugNan = Annotated[
-    bool, typer.Option("--debug-nan", help="Find the first operation that makes a nan or an infinity in the answer.")
+    bool, typer.Option("--debug-nan", help="Find the first operation that causes a nan or an infinity in the results.")
 ]
 Dtype = Annotated[
     Literal["float64", "float32"], typer.Option("--dtype", metavar="float64|float32", help="The float type of the run.")
 ]
-Device = Annotated[str, typer.Option("--device", metavar="cpu|cuda|cuda:N", help="Where arrays live.")]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of the random builtins.")]
-Output = Annotated[
-    str | None, typer.Option("-o", "--output", metavar="FILE", help="Write the answer there, whole or not at all.")
-]
-MaxSteps = Annotated[int | None, typer.Option("--max-steps", metavar="N", min=1, help="Stop after so many statements.")]
-Timeout = Annotated[float | None, typer.Option("--timeout", metavar="SECONDS", help="Stop after so long.")]
-MaxMemory = Annotated[str | None, typer.Option("--max-memory", metavar="SIZE", help="Memory for the program: 100M, 2G.")]
+Device = Annotated[str, typer.Option("--device", metavar="cpu|cuda|cuda:N", help="The device that computes arrays.")]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of the random builtins.")]
+Output = Annotated[str | None, typer.Option("-o", "--output", metavar="FILE", help="Write the results to this file, atomically.")]
+MaxSteps = Annotated[int | None, typer.Option("--max-steps", metavar="N", min=1, help="Stop after N statements.")]
+Timeout = Annotated[float | None, typer.Option("--timeout", metavar="SECONDS", help="Stop after this time.")]
+MaxMemory = Annotated[str | None, typer.Option("--max-memory", metavar="SIZE", help="Limit the memory of the program: 100M, 2G.")]
 Color = Annotated[
     Literal["auto", "always", "never"],
-    typer.Option("--color", metavar="auto|always|never", help="Colour; NO_COLOR is respected."),
+    typer.Option("--color", metavar="auto|always|never", help="Use colour; auto respects NO_COLOR."),
 ]
-Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No warnings.")]
-Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Say what was run and how long it took.")]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print no warnings.")]
+Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Print what was run and how long it took.")]
 Traceback = Annotated[bool, typer.Option("--traceback", help="Show the Python traceback of an internal error.")]
 
 

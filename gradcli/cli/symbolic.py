@@ -29,25 +29,29 @@ def command(
     inputs: options.Inputs = None,
     ignore_extra: options.IgnoreExtra = False,
     of: Annotated[
-        list[str] | None, typer.Option("--of", metavar="NAME,...", help="The values to have forms of (default: every output).")
+        list[str] | None, typer.Option("--of", metavar="NAME,...", help="Values to give in closed form (default: every output).")
     ] = None,
     wrt: options.Wrt = None,
     order: Annotated[
-        int, typer.Option("--order", metavar="N", min=0, max=6, help="Derivatives up to this order; 0 for none.")
+        int, typer.Option("--order", metavar="N", min=0, max=6, help="Give derivatives up to this order; 0 for none.")
     ] = 1,
-    simplify: Annotated[bool, typer.Option("--simplify/--no-simplify", help="Have SymPy simplify the forms.")] = True,
+    simplify: Annotated[bool, typer.Option("--simplify/--no-simplify", help="Let SymPy simplify the forms.")] = True,
     to: Annotated[
         Literal["text", "pretty", "latex", "python", "numpy", "c", "fortran", "julia", "rust"],
-        typer.Option("--to", metavar="text|pretty|latex|python|numpy|c|fortran|julia|rust", help="What to write them in."),
+        typer.Option(
+            "--to",
+            metavar="text|pretty|latex|python|numpy|c|fortran|julia|rust",
+            help="Notation or programming language of the forms.",
+        ),
     ] = "text",
-    format: Annotated[Literal["text", "json"], typer.Option("--format", metavar="text|json", help="How to answer.")] = "text",
+    format: Annotated[Literal["text", "json"], typer.Option("--format", metavar="text|json", help="Output format.")] = "text",
     output_file: options.Output = None,
     seed: options.Seed = 0,
     max_steps: options.MaxSteps = None,
     timeout: Annotated[
         float | None,
         typer.Option(
-            "--timeout", metavar="SECONDS", help="Time for each program; simplification is cut off then.", show_default="10"
+            "--timeout", metavar="SECONDS", help="Time limit of each program; simplification stops then.", show_default="10"
         ),
     ] = None,
     max_memory: options.MaxMemory = None,
@@ -56,10 +60,10 @@ def command(
     verbose: options.Verbose = False,
     traceback: options.Traceback = False,
 ) -> int:
-    """Closed forms of outputs and derivatives, by SymPy.
+    """Print closed forms of outputs and derivatives, by SymPy.
 
-    They hold along the path that the given point takes; where the paths can be told apart by conditions,
-    they are joined as a Piecewise. Straight-line programs need no point.
+    A form holds for the path that the program takes at the given point. If conditions separate the paths, a Piecewise
+    joins them. Programs without branches need no point.
 
     \b
     Examples:

@@ -25,13 +25,13 @@ def command(
     ignore_extra: options.IgnoreExtra = False,
     of: options.Of = None,
     wrt: options.Wrt = None,
-    steps: Annotated[int, typer.Option("--steps", metavar="N", min=2, help="Operations of a chain that are shown.")] = 20,
+    steps: Annotated[int, typer.Option("--steps", metavar="N", min=2, help="Show at most N operations of a chain.")] = 20,
     dtype: options.Dtype = "float64",
     device: options.Device = "cpu",
     seed: options.Seed = 0,
-    format: Annotated[Literal["text", "json"], typer.Option("--format", metavar="text|json", help="How to answer.")] = "text",
+    format: Annotated[Literal["text", "json"], typer.Option("--format", metavar="text|json", help="Output format.")] = "text",
     precision: Annotated[
-        int | None, typer.Option("--precision", metavar="N", min=1, max=17, help="Significant digits in text.")
+        int | None, typer.Option("--precision", metavar="N", min=1, max=17, help="Significant digits in text output.")
     ] = None,
     output_file: options.Output = None,
     max_steps: options.MaxSteps = None,
@@ -41,11 +41,11 @@ def command(
     quiet: options.Quiet = False,
     traceback: options.Traceback = False,
 ) -> int:
-    """Tell why a gradient is what it is: none, zero, nan, or a number.
+    """Explain why a gradient is none, zero, nan, or the number that it is.
 
-    Shows the chain of operations from the source to the target, the line where it breaks, and the fix. Values are followed,
-    not names: through functions, modules, containers and loops. Without --of and --wrt, explains every output by every
-    trainable variable. `gradcli explain REASON` tells about each reason.
+    Shows the chain of operations from the source to the target, the line where it breaks, and the fix. It follows values,
+    not names, through functions, modules, containers and loops. Without --of and --wrt it explains the gradient of every
+    output by every trainable variable. `gradcli explain REASON` explains each reason.
 
     \b
     Examples:
