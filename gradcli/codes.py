@@ -20,71 +20,71 @@ from .reason_codes import REASONS as _REASONS
 _COMMAND_LINE = {
     "E001": Code(
         "the command line is wrong",
-        "An option or command doesn't exist, or its value isn't one that it takes;\nor GRADCLI_TIER is none of 0, 1 and 2.",
+        "An option or command doesn't exist, an option has a value that it doesn't accept,\nor GRADCLI_TIER isn't 0, 1 or 2.",
         "`gradcli COMMAND --help` lists the options; the message names the closest one.",
         "$ gradcli eval -e 'x**2' --sett x=3",
     ),
     "E002": Code(
         "a file can't be read",
-        "It isn't there, may not be read, has an ending that isn't known, or is a folder where one file is asked for; or there\n"
-        "is no .tg file in a folder of programs.",
+        "The file doesn't exist, can't be opened, has an unknown ending, or is a folder where a single file is needed.\n"
+        "A folder of programs must have at least one .tg file.",
         "Check the path. `-` is standard input. Inputs come from .json, .csv, .npy and .npz:name.",
         "$ gradcli eval nowhere.tg",
     ),
     "E003": Code(
         "an input that the program doesn't declare",
         "--set, --inputs or `run(…)` gives a value to a name that the program doesn't declare with var, frozen or const.\n"
-        "A misspelled input would otherwise leave the old value in place, silently.",
+        "Without this error, a misspelled name would silently leave the old value in place.",
         "Correct the name, declare it (`var x`), or pass --ignore-extra.",
         "$ gradcli eval -e 'var width = 2.0; y = width**2' --set widht=3",
     ),
     "E004": Code(
         "an input is missing",
-        "A declaration without a value (`var x`), or a free name of an expression, has to be given from outside.",
-        "Give it with --set NAME=VALUE or --inputs FILE, or write a value behind its declaration.",
+        "A declaration without a value (`var x`) and a free variable of an expression need a value from outside.",
+        "Give it with --set NAME=VALUE or --inputs FILE, or add a value to the declaration.",
         "$ gradcli eval -e 'x**2'",
     ),
     "E005": Code(
         "an input doesn't fit",
-        "The value isn't what the declaration says (`var x: float[3]`), or its file doesn't hold numbers as it should.",
+        "The value doesn't match the declaration (`var x: float[3]`), or its file has something that isn't a number.",
         "The message names the file and line, or both shapes. Change the value or the declaration.",
         "$ gradcli eval -e 'var x: float[3]; y = sum(x)' --set 'x=[1, 2]'",
     ),
     "E006": Code(
-        "the answer can't be written",
-        "The folder isn't there, may not be written, or the disk is full. No partial file is left behind;\n"
-        "what `batch` has finished is kept for --resume.",
+        "the output can't be written",
+        "The folder doesn't exist, can't be written to, or the disk is full. No partial file is left behind.\n"
+        "Blocks that `batch` has finished are kept for --resume.",
         "Make the folder, free space, or choose another file for -o.",
         "$ gradcli eval -e 'x**2' --set x=3 -o nowhere/y.json",
     ),
     "E007": Code(
         "a setting is wrong",
-        "[tool.gradcli] in pyproject.toml, or gradcli.toml, isn't valid TOML, has a key that is no option, or one that only\n"
-        "the command line may have: addresses, commands, files, and what lets `check` pass over something. Whoever filled the\n"
-        "folder wrote the file.",
-        "Keys are long options without their dashes: `precision = 12`, for one command under [tool.gradcli.eval]. Pass others\n"
-        "on the command line; with --no-config no file is read.",
+        "[tool.gradcli] in pyproject.toml, or gradcli.toml, isn't valid TOML, or has a key that is no option. Some options are\n"
+        "allowed only on the command line, because the file may come from a stranger: addresses, commands, files, and whatever\n"
+        "makes `check` less strict.",
+        "Keys are long options without their dashes: `precision = 12`, or for one command under [tool.gradcli.eval]. Give other\n"
+        "options on the command line; --no-config ignores all settings files.",
     ),
     "E008": Code(
         "a package can't add its functions",
-        "An installed package offers functions (entry-point group `gradcli.ops`), and failed to register them.\n"
-        "Packages are asked when a program calls what the table of builtins doesn't have.",
+        "An installed package provides functions (entry-point group `gradcli.ops`), but registering them failed.\n"
+        "gradcli loads such packages if a program calls a function that isn't a builtin.",
         "The message says what the package raised. Update it, or remove it.",
     ),
 }
 
 _RUN_TIME = {
     "E301": Code(
-        "operands of a wrong type",
-        "The operation isn't defined for what it was given: none, a string, a function.",
+        "operands of the wrong type",
+        "The operation isn't defined for an operand of this type: none, a string, a function.",
         "The message shows both operands. Often a function wasn't called, or returned nothing on some path.",
         "x = none + 1",
     ),
     "E302": Code(
         "shapes don't broadcast",
-        "Elementwise operations stretch axes of length 1 and add missing ones in front, as NumPy does.\n"
-        "These shapes don't fit so.",
-        "Compare the shapes from the right: each pair of sizes has to be equal, or one of them 1. `x[:, none]` adds an axis.",
+        "Elementwise operations broadcast as in NumPy: they repeat axes of length 1 and add missing axes in front.\n"
+        "These shapes have sizes that differ, of which neither is 1.",
+        "Compare the shapes from the right: the two sizes must be equal, or one of them 1. `x[:, none]` adds an axis.",
         "a = ones([3]) + ones([4])",
     ),
     "E303": Code(
@@ -95,148 +95,148 @@ _RUN_TIME = {
     ),
     "E304": Code(
         "a matrix doesn't fit",
-        "A product needs equal inner dimensions; inverses, determinants and linear systems need square matrices, and, but for "
-        "determinants, none that is singular; `cholesky` needs a positive definite one.",
-        "The message shows the shapes or the matrix; a transpose (`x.T`) or a `reshape` is often what is missing.",
+        "A product needs equal inner dimensions. Determinants, inverses and linear systems need a square matrix; inverses and\n"
+        "linear systems need one that isn't singular. `cholesky` needs a positive definite matrix.",
+        "The message shows the shapes or the matrix. Often a transpose (`x.T`) or a `reshape` is missing.",
         "y = ones([3, 2]) @ ones([3])",
     ),
     "E305": Code(
         "int overflow",
-        "Ints have 64 bits. Where a result needs more, that is an error: a value that wrapped around would be a wrong answer.",
+        "Ints have 64 bits. A result that needs more is an error, because a value that wraps around would be wrong.",
         "Compute in floats: write `2.0` instead of `2`.",
         "x = 9223372036854775807 + 1",
     ),
     "E306": Code(
         "int division by zero",
-        "`//` and `%` of ints have no answer for 0. Floats have inf and nan.",
+        "`//` and `%` of ints have no result for the divisor 0. Floats give inf or nan.",
         "Check the divisor, or divide floats.",
         "x = 1 // 0",
     ),
     "E307": Code(
         "a name is read before it is assigned",
-        "The name is assigned on some path, but not on the one that was taken.",
+        "Some path assigns the name, but not the one that the program took.",
         "Assign it before the `if` or loop.",
         "x = 1.0\nif x > 2 { y = x }\nz = y",
     ),
     "E308": Code(
-        "this can't be called so",
-        "What stands before the parentheses isn't a function, or the arguments don't fit its parameters.",
+        "a call that doesn't work",
+        "The value before the parentheses isn't a function, or the arguments don't fit its parameters.",
         "The message shows the signature. A name that hides a builtin is named with its line.",
         "fn f(a, b) = a + b\ng = f\ny = g(1.0)",
     ),
     "E309": Code(
         "no such member or key",
         "The dict, module, tape or import has no entry of this name.",
-        "The message lists what there is.",
+        "The message lists the existing names.",
         "d = {alpha: 1.0}\ny = d.alhpa",
     ),
     "E310": Code(
         "a condition isn't one bool",
-        "`if`, `while`, `and`, `or` and `not` ask one question. An array of several elements gives several answers.",
-        "Say which: `any(x > 0)` or `all(x > 0)`; elementwise choice is `where(x > 0, a, b)`.",
+        "`if`, `while`, `and`, `or` and `not` need one bool. A condition on an array has one per element.",
+        "Write `any(x > 0)` or `all(x > 0)`. To choose element by element, write `where(x > 0, a, b)`.",
         "x = [1.0, -1.0]\nif array(x) > 0 { y = 1.0 }",
     ),
     "E311": Code(
         "an option of a builtin is wrong",
-        "Its options have values that they take, and this isn't one of them.",
+        "The builtin doesn't accept this value of its option.",
         "`gradcli ops NAME` shows the signature.",
         "for i in range(0, 4, 0) { print i }",
     ),
     "E312": Code(
         "this can't be assigned",
-        "A const was assigned, a float put into an int array, `:=` used on something that isn't a variable, or an element of a\n"
-        "captured array replaced.",
-        "Declare a `var` for state that changes; write floats (`[1.0, 2.0]`) into arrays that are to hold them.",
+        "The statement assigns to a const, puts a float into an int array, uses `:=` on something that isn't a variable, or\n"
+        "replaces an element of a captured array.",
+        "Declare a `var` for state that changes. Create arrays for floats from floats: `[1.0, 2.0]`.",
         "a = array([1, 2])\na[0] = 0.5",
     ),
     "E313": Code(
         "a value isn't of its declared type",
-        "The declaration says a dtype or a shape, and the value has another.",
-        "Change one of them. `_` is a free size, a name a size that has to agree wherever it stands.",
+        "The value has another dtype or shape than its declaration.",
+        "Change one of them. In a shape, `_` allows any size, and a name stands for one size everywhere.",
         "var x: float[3] = [1.0, 2.0]",
     ),
     "E314": Code(
-        "this can't be differentiated so",
-        "The target or the source isn't something with a derivative: a complex target,\n"
-        "a string, a function where a value is expected.",
+        "a target or source without a derivative",
+        "The target or the source has no derivative: it is a complex target, a string, or a function instead of a value.",
         "Differentiate `real(z)`, `imag(z)` or `abs(z)`; call the function, or use the form `grad(f)(x)`.",
         "var x = 1.0\ny = grad(x * 1j, x)",
     ),
     "E315": Code(
-        "unpacking doesn't come out",
+        "unpacking a wrong number of values",
         "There are more or fewer values than names.",
-        "Take as many names as there are values, or index the list.",
+        "Write one name per value, or index the list.",
         "a, b = [1.0, 2.0, 3.0]",
     ),
     "E316": Code(
         "no gradient attached",
-        "`x.grad` is there once `attach_grad(x)` has made x hold a variable with a gradient. An assignment `x = …` after it\n"
-        "gives the name another value, which has none.",
+        "`x.grad` exists after `attach_grad(x)`, which makes x a variable with a gradient. A later assignment `x = …` binds the\n"
+        "name to another value, which has none.",
         "Write `attach_grad(x)` before the `record` block, and update x with `x := …`.",
         "x = [1.0, 2.0]\ny = x.grad",
     ),
     "E317": Code(
         "no gradient registered",
-        "The path goes through an `opaque fn`, whose derivative nobody has stated. A silent `none` would hide that.",
-        "State it with `backward NAME(dy, …) { … }`, or cut the path with `detach(…)`.",
+        "The path goes through an `opaque fn` without a derivative rule. A silent `none` would hide that.",
+        "Add a rule with `backward NAME(dy, …) { … }`, or cut the path with `detach(…)`.",
         "opaque fn f(x) = x**2\nvar x = 2.0\ny = grad(f(x), x)",
     ),
     "E322": Code(
-        "a rule returned what is no gradient",
-        "A `backward` body returns one gradient a parameter, in order, as a list (a bare value for one parameter).\n"
-        "Each has the structure and the shape of its parameter; `none` is no gradient.",
+        "a rule returned something that isn't a gradient",
+        "A `backward` body returns one gradient per parameter, in order, as a list (a bare value for one parameter).\n"
+        "Each has the structure and the shape of its parameter; `none` says that there is no gradient.",
         "The message shows both shapes. Where the body repeats a parameter along an axis, the gradient is the sum over it.",
         "var x = 2.0\nfn f(x) { return x * ones([3]) } backward (dy) { return dy }\ny = grad(f(x), x)",
     ),
     "E323": Code(
         "a rule can't return this gradient",
-        "A function with a derivative rule of its own uses a variable from outside. The rule returns gradients of the\n"
-        "parameters only, so the one by that variable would be missing, silently.",
+        "A function with its own derivative rule uses a variable from outside. The rule returns gradients of the parameters\n"
+        "only, so the gradient by that variable would silently be missing.",
         "Make the variable a parameter, or cut the path with `detach(…)`.",
         "var w = 2.0\nvar x = 3.0\nfn f(x) { return w * x } backward (dy) { return dy * w }\ny = f(x)",
     ),
     "E324": Code(
         "a nan or an infinity",
-        "With --debug-nan: an operation, forwards or on the way back, made a value that isn't finite, and the answer has it.\n"
-        "What `where` discards doesn't count.",
-        "The message shows the operation with its operands, and where there is one a formula that is finite there.",
+        "--debug-nan found an operation, in the forward or the backward pass, whose result isn't finite and reaches the output.\n"
+        "Values that `where` discards don't count.",
+        "The message shows the operation with its operands, and a formula that is finite there if there is one.",
         "$ gradcli eval -e 'log(x) * 3' --set x=-2 --debug-nan",
     ),
     "E318": Code(
         "an unconnected gradient",
-        "With --unconnected error, a gradient that doesn't exist is an error. The reason code says why it doesn't.",
-        "`gradcli explain REASON` has the fix; --unconnected none or zero accepts it.",
+        "With --unconnected error, a missing gradient is an error. The reason code says why it is missing.",
+        "`gradcli explain REASON` shows the fix. --unconnected none or zero accepts missing gradients.",
         "$ gradcli eval -e 'var x = 1.0; var y = 2.0; output x**2' --unconnected error",
     ),
     "E321": Code(
-        "a tape was asked twice",
+        "a second request to a tape",
         "A tape answers one request for a derivative, unless it is persistent.",
         "Open it with `tape t (persistent = true) { … }`, or ask for all gradients at once: `t.gradient(y, [a, b])`.",
         "var x = 1.0\ntape t { y = x**2 }\na = t.gradient(y, x)\nb = t.gradient(y, x)",
     ),
     "E325": Code(
         "this can't be the head of `backward`",
-        "`backward(y)` walks back what `record` blocks recorded, from y to the variables with attached gradients. This y was\n"
-        "computed elsewhere, is a plain value, or depends on nothing attached.",
-        "Compute it inside `record { … }`, from something that `attach_grad` was called for before.",
+        "`backward(y)` goes back over the operations in `record` blocks, from y to the variables with attached gradients. This\n"
+        "y was computed elsewhere, is a plain value, or depends on no such variable.",
+        "Compute it inside `record { … }`, from a variable that `attach_grad` was called on before.",
         "x = 3.0\nattach_grad(x)\ny = x**2\nbackward(y)",
     ),
     "E326": Code(
         "an operation was consumed",
-        "A `backward` consumes the operations that it walks, so that forgetting to record anew is found. Another one needs them.",
-        "Write `backward(y, retain = true)` in the first; or use `grad(y, x)`, which consumes nothing.",
+        "`backward` consumes the operations that it goes through, so that a forgotten `record` is noticed. A later request\n"
+        "needs one of them again.",
+        "Write `backward(y, retain = true)` the first time, or use `grad(y, x)`, which consumes nothing.",
         "x = 3.0\nattach_grad(x)\nrecord { y = x**2 }\nbackward(y)\nbackward(y)",
     ),
     "E319": Code(
         "this can't be looped over",
-        "`for` goes over range(n), an array's rows, a list, zip(…) and enumerate(…).",
-        "Write `range(n)` for a count.",
+        "`for` loops over range(n), the rows of an array, a list, zip(…) and enumerate(…).",
+        "To repeat something n times, write `range(n)`.",
         "for i in 3.0 { print i }",
     ),
     "E320": Code(
-        "a builtin refuses its operands",
-        "The function itself found something wrong with what it was given; the message is its own.",
-        "`gradcli ops NAME` shows what it takes.",
+        "a builtin rejects its operands",
+        "The builtin doesn't accept these operands; its message says why.",
+        "`gradcli ops NAME` shows what it accepts.",
         "y = reshape(ones([2, 3]), [4])",
     ),
 }
@@ -244,26 +244,26 @@ _RUN_TIME = {
 _LIMITS = {
     "E403": Code(
         "--max-steps reached",
-        "The program executed as many statements as it was allowed to.",
+        "The program executed as many statements as --max-steps allows.",
         "Look for a loop that doesn't end, or raise --max-steps.",
         "$ gradcli eval -e 'i = 0; while true { i = i + 1 }' --max-steps 1000",
     ),
     "E404": Code(
         "--timeout reached",
-        "The program ran for as long as it was allowed to. What it printed before that is in the answer.",
-        "Raise --timeout, or do less.",
+        "The program ran for as long as --timeout allows. The output has what it printed before that.",
+        "Raise --timeout, or compute less.",
         "$ gradcli eval -e 'i = 0; while true { i = 1 - i }' --timeout 0.3",
     ),
     "E405": Code(
         "out of memory",
-        "An array can't fit, and was refused before it was made; or the program reached --max-memory.",
+        "An array doesn't fit into memory, and wasn't created; or the program reached --max-memory.",
         "Make arrays smaller, or raise --max-memory.",
         "y = zeros([1000000, 1000000, 1000])",
     ),
     "E406": Code(
         "too many calls inside each other",
         "A recursion went deeper than the interpreter allows.",
-        "Check that it ends; turn it into a loop.",
+        "Check that it ends, or turn it into a loop.",
         "fn f(n) { return f(n + 1) }\ny = f(0)",
     ),
     "E407": Code(
@@ -288,58 +288,58 @@ _OTHER = {
     ),
     "E900": Code(
         "a bug in gradcli",
-        "Something happened that should not have: this is our mistake, not yours.",
+        "Something went wrong inside gradcli. This isn't your mistake.",
         "Please report the command, the program, `gradcli --version`, and what --traceback shows.",
     ),
     "W007": Code(
-        "a settings file is passed over",
-        "A gradcli.toml or pyproject.toml that another user owns, or that stands above the root of the repository, isn't read:\n"
-        "somebody else may have put it there.",
-        "Pass what you want of it on the command line, or write a file of your own. --no-config reads none.",
+        "a settings file is ignored",
+        "gradcli ignores a gradcli.toml or pyproject.toml that another user owns, or that is above the root of the repository,\n"
+        "because somebody else may have put it there.",
+        "Give the settings that you want on the command line, or write a file of your own. --no-config ignores all files.",
     ),
     "W201": Code(
         "an unconnected gradient",
-        "The target doesn't depend on the source in a way that was recorded, so the gradient is `none`.\n"
-        "That isn't 0: 0 is a derivative, `none` says that there is no path. The diagnostic carries a reason code.",
-        "`gradcli explain REASON` tells about the reason. --unconnected zero gives zeros.",
+        "No recorded operation connects the target to the source, so the gradient is `none`. That isn't 0: 0 is a derivative,\n"
+        "and `none` says that there is no path. The diagnostic has a reason code.",
+        "`gradcli explain REASON` explains the reason. --unconnected zero gives zeros.",
         "var x = 1.0\nvar y = 2.0\noutput x**2",
     ),
     "W202": Code(
-        "ints, bools and strings, which aren't differentiable",
-        "Gradients by an int, a bool or a string are `none`, and those of an output of ints are, too.",
+        "ints, bools and strings aren't differentiable",
+        "Gradients by an int, a bool or a string are `none`, and so are the gradients of an output that is an int.",
         "Write a float: `2.0` instead of `2`.",
         "var x = 1.0\nn = 3\ng = grad(n * x, n)",
     ),
     "W203": Code(
         "a variable was replaced by a plain value",
-        "`x = …` binds the name x to a new value: the variable of that name is gone, and automatic gradients by it are `none`.",
+        "`x = …` binds the name x to a new value. The variable no longer has a name, and automatic gradients by it are `none`.",
         "Update its state with `x := …`, or give the value a name of its own.",
         "var x = 1.0\nx = x + 1.0\noutput x**2",
     ),
     "W204": Code(
-        "rows of a batch that mix",
-        "`batch_jacobian` takes the first axis for a batch, whose rows have nothing to do with each other. Here they do, so\n"
-        "what it gives is the gradient of the sum over the batch.",
-        "Ask for the `jacobian`, which has every row of the target by every row of the source.",
+        "rows of a batch depend on each other",
+        "`batch_jacobian` treats the first axis as a batch of independent rows. Here a row of the target depends on other rows\n"
+        "of the source, so the result is the gradient of the sum over the batch.",
+        "Use `jacobian`, which differentiates every row of the target by every row of the source.",
         "var x = [[1.0, 2.0], [3.0, 4.0]]\nj = batch_jacobian(x - mean(x, axis = 0), x)",
     ),
     "W206": Code(
         "a value that is thrown away",
-        "The statement computes something that nothing can read. Values never change: `l.append(3.0)` gives a longer list, and\n"
-        "leaves `l` as it is.",
+        "Nothing can read the value that the statement computes. Values never change: `l.append(3.0)` returns a longer list,\n"
+        "and leaves `l` as it is.",
         "Give the value a name, return it, print it, or leave the statement out.",
         "var x = 1.0\nx + 1\ny = x**2",
     ),
     "W207": Code(
-        "a function without a value, which is used",
-        "The function has no `return`, or there is a way to its end without one: its value is none there.",
+        "a call uses the value of a function that returns none",
+        "The function has no `return`, or can reach its end without one. Its value is then none.",
         "Write `return …` at its end.",
         "var x = 1.0\nfn f(a) { b = a*2 }\ny = f(x)",
     ),
     "W205": Code(
         "a value or a gradient that isn't finite",
         "An output, or a derivative of one, is nan or infinite.",
-        "`gradcli eval --debug-nan` shows the first operation that made it, with its operands.",
+        "`gradcli eval --debug-nan` shows the first operation that causes it, with its operands.",
         "var x = 0.0\ny = log(x)",
     ),
 }

@@ -10,7 +10,7 @@ from .lang.codes import Code
 _NONE = {
     "never_read": Code(
         "the source is never used",
-        "Nothing that leads to the target reads it.",
+        "No computation that leads to the target reads the source.",
         "Use it, or leave it out of --wrt.",
         "var x = 1.0\nvar y = 2.0\nz = y**2",
     ),
@@ -34,14 +34,14 @@ _NONE = {
     ),
     "frozen": Code(
         "the source is frozen",
-        "`frozen` variables aren't watched by themselves.",
+        "`frozen` variables are watched only on request.",
         "Declare it with `var`, or `watch` it.",
         "frozen s = 2.0\nvar x = 1.0\ny = s * x\ng = grad(y, s)\noutput y",
     ),
     "detached": Code(
         "the path is cut by detach",
         "`detach` (or `stop_gradient`) gives the value without its history.",
-        "Remove it, if it isn't meant.",
+        "Remove it, if it isn't intended.",
         "var x = 2.0\na = x**2\nb = detach(a)\ny = b * 3",
     ),
     "replaced": Code(
@@ -64,26 +64,27 @@ _NONE = {
     ),
     "condition_only": Code(
         "the source decides only a condition",
-        "Control flow is run, not differentiated: which branch is taken depends on the source, the value on it doesn't.",
+        "The choice of the branch depends on the source, but the value that the branch computes doesn't. Choices have no\n"
+        "derivative.",
         "Let the value depend on it, for example with a smooth blend such as `sigmoid`.",
         "var x = 1.0\nvar v = 2.0\nif x > 0 { y = v } else { y = -v }\noutput y",
     ),
     "index_only": Code(
         "the source decides only an index, a shape or a count",
-        "Which elements are taken depends on the source, their values don't.",
-        "Weigh the elements with something smooth, such as `softmax`.",
+        "The choice of the elements depends on the source, but their values don't.",
+        "Weight the elements with a smooth function, such as `softmax`.",
         "var x = 1.2\na = [1.0, 2.0, 4.0]\ny = a[int64(x)] * 2.0",
     ),
     "branch_not_taken": Code(
         "the source is used only in a branch that wasn't taken",
-        "A gradient connects to what the taken path used.",
-        "At inputs that take the other branch there is a gradient.",
+        "A gradient exists only for values that the path taken uses.",
+        "Inputs that take the other branch have a gradient.",
         "var x = 1.0\nvar v = 2.0\nif v > 3 { y = x } else { y = v**2 }\noutput y",
     ),
     "not_watched": Code(
         "the tape doesn't watch the source",
         "A tape watches trainable variables, unless opened with `watch_variables = false`; anything else has to be watched.",
-        "`watch x` inside the block of the tape.",
+        "Write `watch x` inside the block of the tape.",
         "var x = 2.0\ntape t (watch_variables = false) { y = x**2 }\ng = t.gradient(y, x)\noutput y",
     ),
     "not_recorded": Code(
@@ -95,13 +96,13 @@ _NONE = {
     "rule_gives_none": Code(
         "a function's own rule returned none",
         "The path goes through a function whose `backward` rule says, for this parameter, that there is no gradient.",
-        "Return a gradient in its place; zeros, if the function doesn't move with the parameter.",
+        "Return a gradient in its place, or zeros if the function doesn't depend on the parameter.",
         "fn f(a) { return a**2 } backward (dy) { return none }\nvar x = 2.0\ny = f(x)",
     ),
     "opaque": Code(
         "the path goes through an opaque function",
-        "Nobody has stated the derivative of this `opaque fn`, so differentiating through it is an error (E317).",
-        "State it with `backward NAME(dy, …) { … }`, or cut the path with `detach(…)`.",
+        "This `opaque fn` has no derivative rule, so differentiating through it is an error (E317).",
+        "Add one with `backward NAME(dy, …) { … }`, or cut the path with `detach(…)`.",
         "opaque fn f(a) { return a**2 }\nvar x = 2.0\ny = f(x) * 3",
     ),
     "not_on_path": Code(
@@ -113,68 +114,69 @@ _NONE = {
     "unknown": Code(
         "the reason wasn't found",
         "The search runs the program a second time, for a bounded number of steps, and this program takes more.",
-        "Ask `gradcli why`, which takes its time; or ask at a shorter run: fewer iterations, less data.",
+        "Use `gradcli why`, which has no such limit, or make the run shorter: fewer iterations, less data.",
     ),
 }
 
 _ZERO = {
     "dead_relu": Code(
-        "a relu that is off",
+        "a relu below zero",
         "`relu` is 0 for everything below 0, and flat there: no gradient passes.",
         "Use `leaky_relu`, `softplus` or `gelu`, or start at other weights.",
         "var x = -2.0\nh = relu(x * 3)\ny = h * 5",
     ),
     "saturated": Code(
         "a function that has flattened out",
-        "Far out `tanh`, `sigmoid` and their like are so flat that the slope is 0 in floating point.",
-        "Keep the argument small, for example by normalising it; compute with logarithms where there are some.",
+        "For large arguments `tanh`, `sigmoid` and similar functions are so flat that their slope is 0 in floating point.",
+        "Keep the argument small, for example by normalising it, or compute with logarithms.",
         "var x = 500.0\ny = tanh(x) * 2",
     ),
     "flat": Code(
         "a step function",
         "`floor`, `ceil`, `round`, `trunc` and `sign` have steps: their derivative is 0.",
-        "Compute with the value itself, or with something smooth.",
+        "Use the value itself, or a smooth function.",
         "var x = 2.5\ny = floor(x) * 2",
     ),
     "clipped": Code(
-        "a bound that holds",
-        "Outside its bounds `clip` gives the bound, `maximum` and `minimum` the other value: neither moves with this one.",
-        "Inside the bounds there is a gradient.",
+        "a value outside its bounds",
+        "Outside its bounds `clip` returns the bound, and `maximum` and `minimum` return the other operand. The result doesn't\n"
+        "depend on this value.",
+        "Values inside the bounds have a gradient.",
         "var x = 2.5\ny = clip(x, 0, 1) * 2",
     ),
     "not_chosen": Code(
         "another value is chosen",
-        "`where`, `max`, `x[i]` and their like take some of their values; the result doesn't move with the others.",
-        "At inputs where it is chosen there is a gradient.",
+        "`where`, `max`, `x[i]` and similar operations choose some of their values; the result doesn't depend on the others.",
+        "Inputs for which this value is chosen have a gradient.",
         "var x = 2.0\ny = where(x > 0, 1.0, x)",
     ),
     "zero_factor": Code(
         "a factor of 0",
-        "What multiplies this value is 0, and so is the derivative by it.",
-        "Let the factor start at another value; weights of a layer are drawn at random for that reason.",
+        "This value is multiplied by 0, so the derivative by it is 0.",
+        "Start with another factor. This is why the weights of a layer are initialised at random.",
         "var x = 1.0\nconst w = 0.0\ny = w * x",
     ),
     "stationary": Code(
         "a point where the derivative is zero",
         "The function has a minimum, a maximum or a saddle here.",
-        "Nothing is wrong; another starting point has a gradient.",
+        "Nothing is wrong; other points have a gradient that isn't 0.",
         "var x = 0.0\ny = cos(x)",
     ),
     "kink": Code(
         "a kink",
         "The function has no derivative here, and by convention it counts as 0 (`gradcli ops` has the conventions).",
-        "Away from this point there is a gradient.",
+        "Other points have a gradient.",
         "var x = 0.0\ny = abs(x) * 3",
     ),
     "cancelled": Code(
-        "ways that cancel",
-        "The source reaches the target in several ways, whose shares of the gradient add up to 0.",
-        "Nothing is lost: the target doesn't move with the source.",
+        "paths that cancel",
+        "Several paths lead from the source to the target, and their contributions to the gradient add up to 0.",
+        "Nothing is lost: the target doesn't change with the source.",
         "var x = 2.0\ny = (x + 1) - x",
     ),
     "vanished": Code(
         "slopes whose product is too small",
-        "No slope on the way is 0, but their product is less than the smallest float.",
+        "No slope on the path is 0, but their product is less than the smallest float.",
         "Scale the values, or compute with logarithms.",
         "var x = 2.0\na = x * 1e-200\ny = a * 1e-200",
     ),
@@ -190,24 +192,24 @@ _NOT_FINITE = {
     "nonfinite_value": Code(
         "an operation that gave nan or infinity",
         "Its operands are finite and its result isn't: outside the domain, a division by zero, or more than the largest float.",
-        "`why` and `eval --debug-nan` name a formula that is finite there, if they know one.",
+        "`why` and `eval --debug-nan` suggest a formula that is finite there, if they know one.",
         "var x = 800.0\ny = log(1 + exp(x))",
     ),
     "nonfinite_input": Code(
         "a number that is nan or infinite to begin with",
-        "It was given or written so; no operation made it.",
-        "Give finite numbers.",
+        "The input or the literal is nan or infinite; no operation caused it.",
+        "Use finite numbers.",
         "var x = inf\ny = x * 2 * x",
     ),
     "infinite_slope": Code(
         "a derivative that is infinite or nan",
         "The value is finite, but the function is infinitely steep here, as `sqrt` at 0.",
-        "Leave the point out with `where(x > 0, sqrt(x), 0)`, or take a formula with a derivative there.",
+        "Leave the point out with `where(x > 0, sqrt(x), 0)`, or use a formula with a derivative there.",
         "var x = [0.0, 4.0]\ny = sum(sqrt(x))",
     ),
     "overflow": Code(
         "slopes whose product is too large",
-        "No slope on the way is infinite, but their product or their sum is more than the largest float.",
+        "No slope on the path is infinite, but their product or sum is more than the largest float.",
         "Scale the values, or compute with logarithms.",
         "var x = 1e-200\na = x * 1e200\nb = a * 1e200\ny = b * 1e-50",
     ),
