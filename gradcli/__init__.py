@@ -18,6 +18,7 @@ library     layers, losses and optimizers in the language itself: `import nn` re
 diagnostics what errors and warnings are made of, and how one is drawn; codes.py explains each
 eager       the engine without the language: `gradcli.Tape`, and the values that it records; numpy.py has their functions
 extension   `gradcli.register`: functions of other packages join the table
+platform    what is changed of the process: one of gradcli's own is arranged for the work, any other is put back as it was
 
 The engine has rooms of its own; the first line of each says which question it answers. From the top down: `lowering`,
 `interpreter`, `calls` and `compilation` make closures of a program; `transforms`, `jacobian` and `explain` answer what is
@@ -42,7 +43,7 @@ from __future__ import annotations
 import sys
 
 if sys.argv[:1] == ["-m"]:  # `python -m gradcli`: before anything is imported that the current folder may have, too
-    from .safe_path import leave_out_current_folder
+    from .platform.search_path import leave_out_current_folder
 
     leave_out_current_folder()
 

@@ -6,34 +6,29 @@ called, the engine when it runs.
 
 from __future__ import annotations
 
-import atexit
 import contextlib
-import gc
 import os
 import sys
 import time
 from collections.abc import Sequence
-from typing import NoReturn
 
-from ..recursion import in_one_piece
-from ..safe_path import leave_out_current_folder
+from ..platform.arranging import arrange
+from ..platform.collector import keep_for_good
+from ..platform.search_path import leave_out_current_folder
 
 INTERRUPTED, CLOSED_PIPE = 130, 141
 _began: list[float] = []  # when the command line that is running was given
-FEW_COLLECTIONS = 50_000  # new objects before the collector looks at them
 
 
 def main() -> None:
     """The console script `gradcli`."""
     leave_out_current_folder()
-    gc.set_threshold(FEW_COLLECTIONS)  # imports and trees make many objects, and hardly a cycle
+    arrange()
     code = run(sys.argv[1:])
-    if sys.gettrace() is None and sys.getprofile() is None:
-        _end(code)
+    keep_for_good()  # to search all that the interpreter has for cycles, at its end, takes a fifth of the time of a small job
     sys.exit(code)
 
 
-@in_one_piece
 def run(arguments: Sequence[str]) -> int:
     """Runs one command line and returns its exit code."""
     _began[:] = [time.monotonic()]
@@ -62,16 +57,6 @@ def run(arguments: Sequence[str]) -> int:
 def began() -> float:
     """When the command line that is running was given, by the monotonic clock."""
     return _began[0] if _began else time.monotonic()
-
-
-def _end(code: int) -> NoReturn:
-    """Ends the process, after what is registered to be done at its end: to take apart all that the interpreter has, object by
-    object, takes a fifth of the time of a small job."""
-    atexit._run_exitfuncs()
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError):  # `run` has told what is wrong with standard output
-            stream.flush()
-    os._exit(code)
 
 
 def _dispatch(arguments: Sequence[str]) -> int:

@@ -117,7 +117,7 @@ def command(
       printf 'x,y\\n3,0.5\\n1,2\\n' | gradcli batch -e 'x**2 * sin(y)' --rows - --rows-format csv -o - --out-format csv
       printf '{"a": 2}\\n{"a": 7}\\n' | gradcli batch -e 'var a; y = a**3' --rows - --rows-format jsonl -o - --out-format jsonl
     """
-    from ..tasks.cores import one_thread
+    from ..platform.blas import one_thread
 
     one_thread()  # before NumPy is loaded
     terminal = Terminal(color, quiet, verbose)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from .. import report
-from ..collector import collect_rarely
 from ..diagnostics import Diagnostic, GradcliError
+from ..platform.collector import collect_rarely
 from . import limits, options, output
 from .terminal import Terminal
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ..collector import collector_paused
 from ..diagnostics import GradcliError
 from ..lang import program
+from ..platform.collector import collector_paused
 from .ad.forward import push
 from .backends.backend import ieee
 from .calls.calling import call_value

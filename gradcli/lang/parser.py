@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..collector import collector_paused
 from ..diagnostics import Diagnostic, GradcliError, Source, Span
+from ..platform.collector import collector_paused
 from . import syntax
 from .hints import explain_token
 from .lalr import UnexpectedTokenError, drive

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..recursion import recursion
+from ..platform.recursion import recursion
 from . import syntax
 from .lexer import RESERVED
 from .operators import LEVELS

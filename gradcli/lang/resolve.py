@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..collector import collector_paused
 from ..diagnostics import GradcliError, Report, Source, Span, did_you_mean, said
 from ..ops import BUILTINS
-from ..recursion import recursion
+from ..platform.collector import collector_paused
+from ..platform.recursion import recursion
 from . import program, syntax
 from .expressions import CONSTANTS
 from .flow import Journal

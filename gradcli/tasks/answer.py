@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from ..collector import collector_paused
 from ..diagnostics import Diagnostic, GradcliError, did_you_mean
 from ..engine.ad.derivatives import (
     differentiable,
@@ -41,6 +40,7 @@ from ..engine.values.kinds import (
     show,
 )
 from ..lang import program
+from ..platform.collector import collector_paused
 from .evaluation import Evaluation, Options
 from .forward import ForwardRuns
 from .omissions import has_floats, has_ints, notes

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..collector import collector_paused
 from ..diagnostics import Diagnostic, GradcliError
 from ..engine.ad.derivatives import gradients, ones_like, verify_target
 from ..engine.backends.backend import count, ieee, shape_of
@@ -21,6 +20,7 @@ from ..engine.trace.run import Run
 from ..engine.values.boxes import primal
 from ..engine.values.kinds import leaves, read
 from ..lang import program
+from ..platform.collector import collector_paused
 from .answer import Answer
 from .chains import names_of
 from .evaluation import Evaluation, Options

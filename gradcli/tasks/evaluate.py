@@ -6,7 +6,6 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from ..collector import collector_paused
 from ..diagnostics import Diagnostic, GradcliError
 from ..engine.backends.backend import ieee
 from ..engine.compilation.compiled import Compiled as Compiled
@@ -16,7 +15,7 @@ from ..engine.operations.instances import named_variables
 from ..engine.trace.run import Run
 from ..engine.trace.tracing import dump
 from ..lang import program
-from ..recursion import in_one_piece
+from ..platform.collector import collector_paused
 from .answer import Answer, prepare, verify_inputs, verify_used
 from .evaluation import Evaluation, Options
 from .forward import ForwardRuns, chosen_mode
@@ -24,7 +23,6 @@ from .omissions import finiteness, nonfinite, without_gradients
 from .second_runs import explain, with_reason
 
 
-@in_one_piece
 def evaluate(node: program.Program, inputs: Mapping[str, Any], options: Options, compiled: Compiled | None = None) -> Evaluation:
     """Runs a program and computes the derivatives that `options` ask for.
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any
 
-from ..collector import collector_paused
 from ..diagnostics import Diagnostic, GradcliError
 from ..engine.ad.derivatives import differentiable
 from ..engine.backends.backend import ieee
@@ -16,6 +15,7 @@ from ..engine.explain import reasons
 from ..engine.trace.run import Run
 from ..engine.values.kinds import Variable
 from ..lang import program
+from ..platform.collector import collector_paused
 from .answer import Answer
 from .evaluation import Options
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations_with_replacement
 from typing import Any
 
-from ..collector import collector_paused
 from ..diagnostics import Diagnostic, GradcliError
 from ..engine.ad.derivatives import differentiable
 from ..engine.backends.backend import ieee
@@ -25,6 +24,7 @@ from ..engine.symbolic.paths import NotJoinedError, Outcome, Path, joined, verif
 from ..engine.symbolic.simplifier import Simplifier
 from ..engine.symbolic.traces import form_run
 from ..lang import program
+from ..platform.collector import collector_paused
 from .answer import Answer, verify_inputs
 from .evaluation import Options
 from .forms import Symbolic

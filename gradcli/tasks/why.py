@@ -12,7 +12,6 @@ from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
 
-from ..collector import collector_paused
 from ..diagnostics import GradcliError, Span
 from ..engine.ad.derivatives import differentiable, ones_like, verify_target
 from ..engine.analysis.discarded import discarded
@@ -34,6 +33,7 @@ from ..engine.trace.windows import Window
 from ..engine.values.boxes import primal
 from ..engine.values.kinds import Variable, leaves, plain, read
 from ..lang import program
+from ..platform.collector import collector_paused
 from .answer import host, verify_inputs, verify_used
 from .chains import Chains, names_of
 from .evaluation import Options

@@ -10,13 +10,13 @@ import importlib
 import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from functools import cache, cached_property, partial
 from typing import Any
 
 from ...ops.op import Op
+from ...platform.memory import keep_freed_memory
 from .array_edges import first_of_zeros, power
-from .blas import blas_advised
 from .host_memory import free_host_memory
 
 ALONE = 10_000  # elements of a product that OpenBLAS computes in one thread; to wait for others can take very long
@@ -155,38 +155,26 @@ class Backend:
 def ieee() -> Iterator[None]:
     """Floating-point errors are values here, never warnings: the policy of every run. The caller's own is restored."""
     threading = sys.modules.get("threading")
-    imported = "numpy" in sys.modules
-    if imported or (threading is not None and threading.active_count() > 1):  # another thread may import it in the meantime
-        with _module("numpy").errstate(all="ignore"):
-            yield
-        return
-    try:
-        yield  # a program on scalars never imports NumPy; `_module` sets the policy if this one does
-    finally:
-        if "numpy" in sys.modules:
-            _module("numpy").seterr(divide="warn", over="warn", under="ignore", invalid="warn")
+    with ExitStack() as policy:
+        if "numpy" in sys.modules or (threading is not None and threading.active_count() > 1):
+            policy.enter_context(_module("numpy").errstate(all="ignore"))  # another thread may import it in the meantime
+        else:
+            _without_numpy.append(policy)  # a program on scalars never imports it; `_module` sets the policy if this one does
+            policy.callback(_without_numpy.remove, policy)
+        yield
+
+
+_without_numpy: list[ExitStack] = []  # of the runs inside each other that go on without NumPy so far
 
 
 @cache
 def _module(name: str) -> Any:
-    with blas_advised():
-        module = importlib.import_module(name)
+    module = importlib.import_module(name)
     if name == "numpy":
-        module.seterr(all="ignore")  # until `ieee` restores it
-        _keep_freed_memory()
+        keep_freed_memory()
+        for policy in _without_numpy:
+            policy.enter_context(module.errstate(all="ignore"))
     return module
-
-
-def _keep_freed_memory() -> None:
-    """Asks the C library (glibc) to keep freed arrays for the next ones: fresh memory costs more than what is done with it."""
-    import ctypes
-
-    try:
-        mallopt = ctypes.CDLL(None).mallopt
-    except (OSError, AttributeError):
-        return  # another C library, with other ways
-    mallopt(-3, 2**25)  # M_MMAP_THRESHOLD: arrays up to 32 MB (the largest it takes) come from the heap
-    mallopt(-1, 2**30)  # M_TRIM_THRESHOLD: up to 1 GB stays there
 
 
 CPU = Backend("cpu", "numpy", "scipy.special", chunk=16_384)

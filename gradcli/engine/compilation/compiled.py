@@ -5,10 +5,10 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Any
 
-from ...collector import collector_paused
 from ...lang import program
 from ...lang.program.walks import own_cells
-from ...recursion import recursion
+from ...platform.collector import collector_paused
+from ...platform.recursion import recursion
 from ..analysis.declared import declarations
 from ..analysis.facts import Facts
 from ..trace.run import MAX_DEPTH, Run, Settings

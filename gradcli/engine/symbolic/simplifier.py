@@ -15,7 +15,7 @@ from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any
 
-from ...safe_path import python_that_serves
+from ...platform.search_path import python_that_serves
 
 MEMORY = 2 * 2**30  # bytes that the child may take
 

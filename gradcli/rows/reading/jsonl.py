@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ...collector import collector_paused
+from ...platform.collector import collector_paused
 from ..blocks import Array, Block, PartError, Range, unreadable
 from ..exact import EXACT, lost, may_vanish, shown
 from ..flat import MAX_AXES, Cells, Layout, fill, layouts

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ...collector import collector_paused
 from ...engine.backends.backend import ieee, shape_of
 from ...engine.compilation.compiled import deep_stack
 from ...engine.operations.by_rows import part_by
@@ -15,6 +14,7 @@ from ...engine.trace.tape import primal
 from ...engine.values.kinds import List, is_number, plain, read, show
 from ...engine.values.lanes import Lanes, spread
 from ...lang import program
+from ...platform.collector import collector_paused
 from ..answer import Answer
 from ..evaluation import Options
 

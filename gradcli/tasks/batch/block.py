@@ -18,7 +18,6 @@ from ...engine.backends.selection import backend_for
 from ...engine.kernels.native import standing_for
 from ...engine.row_runs import Answered, Ask, Failed, RowRuns
 from ...lang import program
-from ...recursion import in_one_piece
 from ...rows.blocks import BadPart, Block, Range
 from ...rows.writing import Column
 from ...rows.writing.columns import as_json
@@ -95,7 +94,6 @@ class Computer:
         """The outcome of a block that was read, or that can't be."""
         return block if isinstance(block, Outcome) else self.compute(block, empty)
 
-    @in_one_piece
     def compute(self, block: Block, empty: Empty = np.empty) -> Outcome:
         """The answers for all rows of a block, in arrays that `empty` makes. Raises GradcliError for a limit of the whole
         job."""

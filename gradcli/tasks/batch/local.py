@@ -17,8 +17,9 @@ from contextlib import contextmanager, suppress
 from typing import IO, Any
 
 from ...diagnostics import Diagnostic, GradcliError
+from ...platform.arranging import arrange
+from ...platform.search_path import python_that_serves
 from ...rows.blocks import BadPart, Range
-from ...safe_path import python_that_serves
 from .block import Outcome
 from .plan import Plan
 from .processes import end_with_parent
@@ -136,6 +137,7 @@ def _write(pipe: IO[bytes], message: Any) -> None:
 
 def serve() -> None:
     """What a worker does: computes what it hears of on standard input, and answers on standard output."""
+    arrange()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     given, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what anything else prints is no answer

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from ...diagnostics import Diagnostic, GradcliError
+from ...platform.arranging import arrange
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -227,6 +228,7 @@ def _serve(work: Work[Any, Any], connection: Connection[Any, Any], slots: list[_
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent's to answer
     if not end_with_parent(parent):
         return
+    arrange()
     while True:
         try:
             number, slot, task = connection.recv()

@@ -8,7 +8,6 @@ from functools import partial
 from itertools import repeat
 from typing import Any
 
-from ...collector import collect_rarely, collect_young, collector_paused, keep_for_good
 from ...diagnostics import Diagnostic, GradcliError
 from ...engine.ad.history import History
 from ...engine.analysis.discarded import discarded
@@ -16,9 +15,11 @@ from ...engine.evaluator import execute, new_run, release
 from ...engine.trace.run import Expectation
 from ...engine.values.kinds import show
 from ...lang import program
-from ...recursion import in_one_piece
+from ...platform.arranging import arrange
+from ...platform.blas import one_thread
+from ...platform.collector import collect_rarely, collect_young, collector_paused, keep_for_good
 from ..answer import verify_inputs
-from ..cores import cores, one_thread
+from ..cores import cores
 from ..evaluation import Options
 from ..programs import expected_lines, parse_program, program_source
 from .asked import asked_for
@@ -59,6 +60,7 @@ def check_all(
 
 def _begin() -> None:
     """What a process does before it checks anything."""
+    arrange()
     one_thread()
     keep_for_good()
     collect_rarely()
@@ -76,7 +78,6 @@ def check_file(name: str, expr: str | None, inputs: Mapping[str, Any], options: 
         return Check("<stdin>" if name == "-" else name, diagnostics=error.diagnostics)
 
 
-@in_one_piece
 def check(node: program.Program, inputs: Mapping[str, Any], options: CheckOptions) -> Check:
     """Compares every gradient of a program with what each method says.
 

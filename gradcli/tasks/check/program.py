@@ -7,13 +7,13 @@ from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from ...collector import collector_paused
 from ...engine.backends.backend import ieee
 from ...engine.compilation.compiled import Compiled, deep_stack
 from ...engine.evaluator import compile_program
 from ...engine.operations.instances import named_variables
 from ...engine.trace.run import Run
 from ...lang import program
+from ...platform.collector import collector_paused
 from ..answer import Answer, prepare
 from ..evaluation import Options
 

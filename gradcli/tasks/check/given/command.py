@@ -21,7 +21,7 @@ from ....diagnostics import Diagnostic, GradcliError, printable
 from ....engine.backends.backend import shape_of
 from ....engine.values.kinds import FRAME_HEAD, Variable, plain, read
 from ....lang import program
-from ....safe_path import users_environment
+from ....platform.environment import users_environment
 from ..point import Point
 from ..results import CheckOptions, Finding
 from .comparing import compare

@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import sys
 
+from .environment import put
+
 _SAFE, _PATH = "PYTHONSAFEPATH", "PYTHONPATH"  # Python's own: whether no folder is put before the others; and what these are
-_before = {name: os.environ[name] for name in (_SAFE, _PATH) if name in os.environ}
 
 
 def leave_out_current_folder() -> None:
@@ -23,19 +24,14 @@ def leave_out_current_folder() -> None:
     left_out = {entry for entry in entries if entry not in kept} | {""}
     left_out |= {_absolute(entry) for entry in left_out} - set(kept)
     sys.path[:] = [entry for entry in sys.path if entry not in left_out]
-    os.environ[_SAFE] = "1"
+    put(_SAFE, "1")
     if _PATH in os.environ:
-        os.environ[_PATH] = os.pathsep.join(kept)
-
-
-def users_environment() -> dict[str, str]:
-    """The environment for a program of the user's, which may be a script with modules beside it."""
-    return {name: value for name, value in os.environ.items() if name not in (_SAFE, _PATH)} | _before
+        put(_PATH, os.pathsep.join(kept))
 
 
 def python_that_serves(module: str) -> list[str]:
     """The command of a Python that calls `serve` of a module of this package, which is where this process has it."""
-    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     begin = f"import sys; sys.path.insert(0, sys.argv[1]); from {module} import serve; serve()"
     return [sys.executable, "-P", "-c", begin, root]
 

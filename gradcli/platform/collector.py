@@ -1,0 +1,48 @@
+"""The garbage collector, and when it is in the way."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from .ownership import may_arrange, may_change
+
+SELDOM = 50_000  # new objects before the collector looks at them: imports and trees make many, and hardly a cycle
+RARELY = 1_000_000  # SymPy alone makes 150,000, all of which stay
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """For work that makes many objects and no cycles (a tree, a trace): the collector would search them again and again."""
+    if not (may_change() and gc.isenabled()):
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def collect_seldom() -> None:
+    """For a process that runs one command."""
+    if may_arrange():
+        gc.set_threshold(SELDOM)
+
+
+def collect_rarely() -> None:
+    """For a process that takes apart what its jobs make: hardly anything is left for the collector to find."""
+    if may_arrange():
+        gc.set_threshold(RARELY)
+
+
+def keep_for_good() -> None:
+    """Takes all that there is for what stays: the collector never looks at it again, not even when the process ends."""
+    if may_arrange():
+        gc.freeze()
+
+
+def collect_young() -> None:
+    """Looks for cycles among what was made last, where the collector is paused for long."""
+    gc.collect(0)

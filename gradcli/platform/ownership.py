@@ -1,0 +1,24 @@
+"""Whose process this is: what gradcli may change of it, for good or for a while."""
+
+from __future__ import annotations
+
+import os
+
+VARIABLE = "GRADCLI_PLATFORM"  # 0: nothing is changed
+_owned = False
+
+
+def take_over() -> None:
+    """Says that this process is gradcli's own, and those that are forked from it."""
+    global _owned
+    _owned = True
+
+
+def may_change() -> bool:
+    """Whether gradcli may change something of this process, to put it back later."""
+    return os.environ.get(VARIABLE) != "0"
+
+
+def may_arrange() -> bool:
+    """Whether gradcli may change something of this process for good."""
+    return _owned and may_change()
