@@ -45,8 +45,6 @@ def execute(compiled: Compiled, run: Run) -> list[Any]:
     try:
         with collector_paused(), ieee(), deep_stack():
             compiled.block(frame)
-    except RecursionError:
-        run.fail("E406", "the program nests calls too deep", compiled.program.span)
     except GradcliError as error:
         if run.place is not None:  # a limit from outside doesn't know where it struck
             error.diagnostics[:] = [d if d.span else replace(d, span=run.place) for d in error.diagnostics]

@@ -24,7 +24,7 @@ def advise() -> None:
     if not may_arrange():
         return
     put_unless_given(PATIENCE, _TICKS)
-    if core := core_of(_processor()):
+    if core := core_of(processor_description()):
         put_unless_given(CORE, core)
 
 
@@ -43,7 +43,8 @@ def core_of(processor: str) -> str:
     return "SkylakeX" if unknown else ""
 
 
-def _processor() -> str:
+def processor_description() -> str:
+    """How the system describes the first processor; "" where it doesn't."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
             return file.read(8192).partition("\n\n")[0]

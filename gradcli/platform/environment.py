@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 
-_before: dict[str, str | None] = {}  # by name, of what was put there
+before: dict[str, str | None] = {}  # by name, of what was put there
 
 
 def put(name: str, value: str) -> None:
     """Puts a variable into the environment of this process, and of the Pythons that it starts."""
-    _before.setdefault(name, os.environ.get(name))
+    before.setdefault(name, os.environ.get(name))
     os.environ[name] = value
 
 
@@ -21,5 +21,5 @@ def put_unless_given(name: str, value: str) -> None:
 
 def users_environment() -> dict[str, str]:
     """The environment for a program of the user's, as gradcli found it."""
-    others = {name: value for name, value in os.environ.items() if name not in _before}
-    return others | {name: value for name, value in _before.items() if value is not None}
+    others = {name: value for name, value in os.environ.items() if name not in before}
+    return others | {name: value for name, value in before.items() if value is not None}

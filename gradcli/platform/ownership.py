@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 
 VARIABLE = "GRADCLI_PLATFORM"  # 0: nothing is changed
-_owned = False
+owned = False  # whether it is gradcli's own
 
 
 def take_over() -> None:
     """Says that this process is gradcli's own, and those that are forked from it."""
-    global _owned
-    _owned = True
+    global owned
+    owned = True
 
 
 def may_change() -> bool:
@@ -21,4 +21,4 @@ def may_change() -> bool:
 
 def may_arrange() -> bool:
     """Whether gradcli may change something of this process for good."""
-    return _owned and may_change()
+    return owned and may_change()

@@ -9,20 +9,29 @@ from __future__ import annotations
 import _thread
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
+from ..diagnostics import Diagnostic, GradcliError
 from .ownership import may_change
 
+TOO_DEEP = Diagnostic("E406", "nested too deeply", help="split the expression, or turn the recursion into a loop")
 _lock = _thread.allocate_lock()
 _asked: list[int] = []  # what it was before, and what all that run ask for
 
 
 @contextmanager
 def recursion(limit: int) -> Iterator[None]:
-    """Room for so many calls inside each other, or as many as there was room for before."""
-    if not may_change():
-        yield
-        return
+    """Room for so many calls inside each other, or as many as there was room for before. Raises GradcliError (E406) where that
+    isn't enough."""
+    try:
+        with _raised(limit) if may_change() else nullcontext():
+            yield
+    except RecursionError:
+        raise GradcliError(TOO_DEEP) from None
+
+
+@contextmanager
+def _raised(limit: int) -> Iterator[None]:
     with _lock:
         if not _asked:
             _asked.append(sys.getrecursionlimit())

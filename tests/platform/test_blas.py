@@ -18,9 +18,9 @@ def _own_process(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (blas.CORE, blas.PATIENCE, *blas.THREADS, ownership.VARIABLE):
         monkeypatch.setenv(name, "")  # so that what is put there is taken away again
         monkeypatch.delenv(name)
-    monkeypatch.setattr(environment, "_before", {})
-    monkeypatch.setattr(ownership, "_owned", True)
-    monkeypatch.setattr(blas, "_processor", lambda: PROCESSOR.format("AuthenticAMD", AVX512))
+    monkeypatch.setattr(environment, "before", {})
+    monkeypatch.setattr(ownership, "owned", True)
+    monkeypatch.setattr(blas, "processor_description", lambda: PROCESSOR.format("AuthenticAMD", AVX512))
 
 
 def told() -> dict[str, str]:
@@ -70,7 +70,7 @@ def test_a_process_of_somebody_elses_is_left_alone(refused: bool, monkeypatch: p
     if refused:
         monkeypatch.setenv(ownership.VARIABLE, "0")
     else:
-        monkeypatch.setattr(ownership, "_owned", False)
+        monkeypatch.setattr(ownership, "owned", False)
     blas.advise()
     blas.one_thread()
     assert told() == {}

@@ -98,3 +98,21 @@ def test_the_command_arranges_its_own_process() -> None:
 def test_the_user_may_refuse_all_but_the_search_path() -> None:
     (changed,) = told_by(COMMAND, **{VARIABLE: "0"})
     assert {name for name in changed if changed[name]} == {"environment", "path"}  # PYTHONSAFEPATH
+
+
+CALLS = "fn f(n) { if n < 1 { return 1.0 }; return f(n - 1) }; y = f(1500)"
+PARENTHESES = f"var x = 1.0; y = {'(x*' * 150}x{')' * 150}"
+NESTED = f"""
+import gradcli
+for source in {[CALLS, PARENTHESES]}:
+    try:
+        told = gradcli.load(source=source).run().diagnostics
+    except gradcli.GradcliError as error:
+        told = error.diagnostics
+    tell({{"codes": [d.code for d in told]}})
+"""
+
+
+def test_what_is_nested_too_deeply_for_an_unchanged_process_is_an_error() -> None:
+    assert told_by(NESTED) == [{"codes": []}, {"codes": []}]
+    assert told_by(NESTED, **{VARIABLE: "0"}) == [{"codes": ["E406"]}, {"codes": ["E406"]}]
