@@ -114,6 +114,7 @@ class Answer:
         self.outputs = result_values(node, run, frame)
         self.requested = set() if options.of else run.compiled.facts.requested
         self.targets = {name: self._named(name) for name in options.of} if options.of else self._automatic_targets()
+        self.others = {name: value for name, value in self.outputs.items() if name not in self.targets}
         self.sources = self._sources()
         self.ints: list[str] = []  # the outputs of ints that may be computed from variables
         self.gradients: dict[str, dict[str, Any]] = {}
@@ -122,7 +123,7 @@ class Answer:
         self.missing: dict[tuple[str, str], None] = {}  # pairs of names that are unconnected
 
     def again(self, run: Run, frame: list[Any]) -> Answer:
-        """The same question to another run of the program."""
+        """The answer of another run of the program to the question that this one answers."""
         return Answer(self.node, run, frame, named_variables(run, self.node, frame), self.options)
 
     def _named(self, name: str) -> Any:
@@ -149,12 +150,12 @@ class Answer:
     def notes(self) -> list[str]:
         """Which outputs get no gradient unasked, and how to ask."""
         asked = not self.options.differentiates or self.options.of
-        return notes(self.requested, self.outputs) if self.sources and not asked else []
+        return notes(self.requested, self.others) if self.sources and not asked else []
 
     def find_ints(self) -> None:
         """Fills in which outputs would have a gradient unasked, if they weren't ints."""
         asked = not self.options.differentiates or self.options.of
-        ints = [] if asked else [name for name, value in self.outputs.items() if has_ints(value)]
+        ints = [] if asked else [name for name, value in self.others.items() if has_ints(value)]
         self.ints = [name for name in ints if name in self.run.compiled.facts.of_variables] if ints else []
 
     def _sources(self) -> dict[str, Any]:

@@ -40,7 +40,7 @@ def evaluate(node: program.Program, inputs: Mapping[str, Any], options: Options,
     forward = ForwardRuns(compiled, inputs, options) if mode == "forward" else None
     evaluation = Evaluation(node.source.name, mode=mode)
     while True:
-        run = new_run(options.settings, inputs) if forward is None else forward.first()
+        run = new_run(compiled.settings, inputs) if forward is None else forward.first()
         answer = None
         started = time.perf_counter()
         try:

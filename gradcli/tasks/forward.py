@@ -50,7 +50,7 @@ class ForwardRuns:
     def first(self) -> Run:
         """The run that gives the values: recorded only if the program itself asks for derivatives, or where Jacobians are
         asked for, which tangents over the trace give all at once."""
-        run = new_run(self.options.settings, self.inputs)
+        run = new_run(self.compiled.settings, self.inputs)
         if not self.recorded:
             perturb(run, lambda name, state: unit(run, state, 0) if name == self.leading else None, traced=False)
         return run
@@ -84,7 +84,7 @@ class ForwardRuns:
         elements = []
         for k in range(max(count(shape_of(source.state)), 1)):  # an empty array has a run, too: is it connected?
             for turn in turns:
-                run = new_run(self.options.settings, self.inputs)
+                run = new_run(self.compiled.settings, self.inputs)
 
                 def direction(name: str, state: Any, k: int = k, turn: Any = turn, run: Run = run) -> Any:
                     if name != source.name:

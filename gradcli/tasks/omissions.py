@@ -43,7 +43,7 @@ def has_ints(value: Any) -> bool:
 
 
 def notes(requested: Iterable[str], outputs: Mapping[str, Any]) -> list[str]:
-    """Which outputs get no gradient unasked, and how to ask. `requested` are those that are derivatives themselves."""
+    """Why these outputs get no gradient unasked, and how to ask. `requested` are those that are derivatives themselves."""
     names = [name for name in outputs if name in set(requested)]
     found = []
     if names:

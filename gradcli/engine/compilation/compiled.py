@@ -20,12 +20,16 @@ from .sequence import Statement, compile_block
 class Compiled:
     """A program compiled for one choice of settings; can be run any number of times.
 
-    facts  what follows from its text
-    once   no derivative that it asks for will be differentiated again, and so none needs to be recorded
+    settings  those that it is compiled for
+    facts     what follows from its text
+    once      no derivative that it asks for will be differentiated again, and so none needs to be recorded
     """
 
-    def __init__(self, node: program.Program, facts: Facts, block: Statement, asks: bool, rules: bool) -> None:
-        self.program, self.facts, self.block, self.asks, self.rules = node, facts, block, asks, rules
+    def __init__(
+        self, settings: Settings, node: program.Program, facts: Facts, block: Statement, asks: bool, rules: bool
+    ) -> None:
+        self.settings, self.program, self.facts, self.block = settings, node, facts, block
+        self.asks, self.rules = asks, rules
         self.derives = self.once = False
         self.cells = [k + FRAME_HEAD for k in own_cells(node.body)]
         self.template = [None] * FRAME_HEAD + [UNSET] * node.n_slots
@@ -58,7 +62,7 @@ def compile_program(
     c.declared = {s.slot.index for s in declarations(node.body)}
     with collector_paused(), deep_stack():
         block = compile_block(c, node.body)
-    compiled = Compiled(node, facts or Facts(node), block, c.asks, c.rules)
+    compiled = Compiled(settings, node, facts or Facts(node), block, c.asks, c.rules)
     compiled.derives = c.derives
     return compiled
 
