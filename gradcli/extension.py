@@ -185,7 +185,7 @@ def _verify_formula(name: str, operand: str, formula: Formula) -> None:
             continue
         if node.kind == "number":
             if not isinstance(node.value, int | float | complex):
-                _fail(name, f"the partial by {operand} holds {node.value!r}, which is no number", TypeError)
+                _fail(name, f"the partial by {operand} holds {node.value!r}, which isn't a number", TypeError)
             continue
         op = OPS.get(node.kind)
         if op is None and node.kind != name:

@@ -193,7 +193,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("f", _unary(lambda m, y, x: m.coss(x)), "`m.coss`, which isn't there; did you mean"),
     ("f", _unary(lambda m, y, x: m.sum(x)), "`m.sum`, which isn't elementwise"),
     ("f", _unary(lambda m, y, x: m.atan2(x)), "`m.atan2` with 1 arguments"),
-    ("f", _unary(lambda m, y, x: x * np.ones(2)), "which is no number"),
+    ("f", _unary(lambda m, y, x: x * np.ones(2)), "which isn't a number"),
     ("f", _unary(lambda m, y, x: x, vjp=[lambda m, g, y, x: g]), "are for others"),
     ("f", _unary(vjp=lambda m, g, y, x: g), "`vjp` is a list"),
     ("f", _unary(vjp=[]), "`vjp` has 0 functions"),

@@ -190,7 +190,7 @@ def _text_of(path: Path, notes: list[Diagnostic]) -> str | None:
 
 
 def _passed_over(path: Path, why: str) -> Diagnostic:
-    return Diagnostic("W007", f"{path} is passed over: {why}", help="pass what you want of it on the command line")
+    return Diagnostic("W007", f"{path} is ignored: {why}", help="give its settings on the command line")
 
 
 def _parse(path: Path, text: str) -> dict[str, Any]:

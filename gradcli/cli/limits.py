@@ -77,7 +77,9 @@ def _time_limit(
 
     from .signals import kept_from_threads
 
-    reached = Diagnostic("E404", f"the program ran longer than --timeout {given:g} seconds", help="raise --timeout, or do less")
+    reached = Diagnostic(
+        "E404", f"the program ran longer than --timeout {given:g} seconds", help="raise --timeout, or compute less"
+    )
     fired = False
 
     def interrupt(signal_number: int, frame: FrameType | None) -> None:

@@ -113,11 +113,11 @@ def program(file: str | None, expr: str | None) -> str:
 
 def _verify_named(files: list[str] | None, expr: str | None) -> None:
     if expr is not None and files:
-        raise GradcliError(Diagnostic("E001", "`-e` and files at once", help="give one or the other"))
+        raise GradcliError(Diagnostic("E001", "`-e` together with files", help="give one or the other"))
     if expr is None and not files:
         raise GradcliError(Diagnostic("E001", "no program", help="name a FILE, `-` for standard input, or use -e 'x**2'"))
     if files and files.count("-") > 1:
-        raise GradcliError(Diagnostic("E001", "standard input is one program, and named twice", help="name it once"))
+        raise GradcliError(Diagnostic("E001", "standard input is named twice", help="name it once"))
 
 
 def _in_folder(file: str) -> list[str]:
@@ -140,7 +140,7 @@ def _in_folder(file: str) -> list[str]:
     others = [path for path in sorted(found) if os.path.exists(path) and not os.path.isfile(path)]
     if others:
         help = "remove it, or name the programs one by one"
-        raise GradcliError(*[Diagnostic("E002", f"cannot read `{path}`: it is no regular file", help=help) for path in others])
+        raise GradcliError(*[Diagnostic("E002", f"cannot read `{path}`: it isn't a regular file", help=help) for path in others])
     return sorted(found)
 
 
@@ -150,4 +150,4 @@ def verify_apart(files: list[str] | None, output: str | None) -> None:
     if output in (None, "-"):
         return
     if os.path.realpath(output) in [os.path.realpath(name) for file in files or () for name in _in_folder(file)]:
-        raise GradcliError(Diagnostic("E001", f"the answer would replace the program `{output}`", help="write it somewhere else"))
+        raise GradcliError(Diagnostic("E001", f"the output would replace the program `{output}`", help="write it somewhere else"))

@@ -142,10 +142,12 @@ def open_source(data: str, format: str | None = None) -> Source:
     if data == STDIN:
         if format is None:
             hint = f"say --rows-format {'|'.join(_STREAMED)}"
-            raise GradcliError(Diagnostic("E001", "of which format are the rows from standard input?", help=hint))
+            raise GradcliError(Diagnostic("E001", "the format of the rows from standard input is unknown", help=hint))
         if format not in _STREAMED:
             hint = "write it to a file and name that"
-            raise GradcliError(Diagnostic("E001", f"{format} can't be read from standard input: it begins at its end", help=hint))
+            raise GradcliError(
+                Diagnostic("E001", f"{format} can't be read from standard input: its index is at the end of the file", help=hint)
+            )
         return Source([STDIN], format)
     paths = _found(data)
     formats = {format_of(path) for path in paths} if format is None else {format}
@@ -183,7 +185,7 @@ def _found(data: str) -> list[str]:
         return [data]
     elif os.path.exists(data):
         hint = "what comes through a pipe can be read from standard input: --rows - --rows-format FORMAT < …"
-        message = f"{data}: it is no regular file: blocks are read in any order, and again"
+        message = f"{data}: it isn't a regular file: blocks are read in any order, and again"
         raise GradcliError(Diagnostic("E002", message, help=hint))
     elif glob.has_magic(data):
         found = glob.glob(data, recursive=True)
@@ -192,7 +194,7 @@ def _found(data: str) -> list[str]:
     else:
         raise GradcliError(Diagnostic("E002", f"{data}: cannot read it: no such file or folder"))
     if not paths:
-        raise GradcliError(Diagnostic("E002", what, help="files that begin with `.` or `_` are passed over"))
+        raise GradcliError(Diagnostic("E002", what, help="files that begin with `.` or `_` are ignored"))
     return sorted(paths, key=_natural)
 
 

@@ -67,7 +67,9 @@ class ForwardRuns:
         for by, source in sources.items():
             if type(source) is not Variable or source.kind != "var":
                 help = "--mode reverse differentiates by anything"
-                raise GradcliError(Diagnostic("E001", f"forward mode differentiates by variables, and `{by}` is none", help=help))
+                raise GradcliError(
+                    Diagnostic("E001", f"forward mode differentiates by variables, and `{by}` isn't one", help=help)
+                )
             if by == self.leading and is_inexact(source.state) and not (shape_of(source.state) or is_complex(source.state)):
                 elements = [{of: _total_tangent(run, value) for of, value in targets.items()}]
             else:

@@ -57,7 +57,7 @@ def test_rows_that_fail_are_told_one_by_one(gradcli: Run, tmp_path: Path) -> Non
     assert lines(tmp_path / "o.csv.rejects.jsonl") == [
         {"row": 0, "code": "E601", "message": "expected `x < 50`, and it is false", "line": 3, "column": 8},
         {"row": 1, "code": "E605", "message": 'column `y`: "banana" is not a number'},
-        {"row": 2, "code": "E605", "message": "`x` has no value", "help": "the program gives it none of its own"},
+        {"row": 2, "code": "E605", "message": "`x` has no value", "help": "the program declares it without a value"},
         {"row": 3, "code": "E303", "message": "index 5 is out of range for a list of 2", "line": 8, "column": 5}
         | {"help": "indices count from 0"},
         {"row": 4, "code": "E605", "message": "expected 2 cells, got 3"},
@@ -271,7 +271,7 @@ def test_a_reduction_whose_ints_overflow(gradcli: Run, tmp_path: Path, options: 
         ("--rows nowhere.csv -o o.csv", "E002: nowhere.csv: cannot read it: no such file or folder", ""),
         ("--rows no*.csv -o o.csv", "E002: no*.csv: no file matches", "files that begin with"),
         ("--rows d.csv -o o.csv.gz --out-format csv", "E001: `o.csv.gz`: outputs aren't compressed", "csv | gzip"),
-        ("--rows - -o o.csv", "E001: of which format are the rows from standard input?", "--rows-format"),
+        ("--rows - -o o.csv", "E001: the format of the rows from standard input is unknown", "--rows-format"),
         ("--rows d.csv -o o.csv --report no/r.json", "E006: cannot write `no/r.json`: No such file", "make it first"),
         ("--rows d.csv -o o.csv --report .", "E006: cannot write `.`: it is a folder", ""),
         ("--rows d.csv -o o.csv --report d.csv", "E001: the report `d.csv` would replace the data", "somewhere else"),

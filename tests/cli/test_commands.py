@@ -134,7 +134,7 @@ def test_explain(gradcli: Run) -> None:
 def test_a_program_is_not_replaced_by_its_answer(gradcli: Run, tmp_path: Path, command: str) -> None:
     (tmp_path / "a.tg").write_text("var x = 2.0; y = x**2")
     done = gradcli(f"{command} a.tg -o ./a.tg --format json")
-    assert (done.code, done.err.splitlines()[0]) == (2, "error[E001]: the answer would replace the program `./a.tg`")
+    assert (done.code, done.err.splitlines()[0]) == (2, "error[E001]: the output would replace the program `./a.tg`")
     assert (tmp_path / "a.tg").read_text() == "var x = 2.0; y = x**2"
 
 
@@ -221,13 +221,13 @@ def test_what_is_no_regular_file_is_refused(gradcli: Run, tmp_path: Path, comman
             path.symlink_to("/dev/zero")
         done = gradcli(f"{command} .")
     assert done.code == 2
-    assert "error[E002]: cannot read `x.tg`: it is no regular file" in done.err
+    assert "error[E002]: cannot read `x.tg`: it isn't a regular file" in done.err
 
 
 @pytest.mark.usefixtures("folder")
 def test_a_program_of_a_folder_is_not_replaced_either(gradcli: Run) -> None:
     done = gradcli("check programs -o programs/deep/d.tg")
-    assert (done.code, done.err.splitlines()[0]) == (2, "error[E001]: the answer would replace the program `programs/deep/d.tg`")
+    assert (done.code, done.err.splitlines()[0]) == (2, "error[E001]: the output would replace the program `programs/deep/d.tg`")
 
 
 @pytest.mark.usefixtures("folder")

@@ -169,7 +169,7 @@ def test_a_file_that_another_user_owns_is_passed_over(gradcli: Run, tmp_path: Pa
     done = gradcli("ops tanh")
     assert done.out.startswith("tanh(x)")
     assert "warning[W007]" in done.err
-    assert done.err.count("passed over: another user owns it") == 1
+    assert done.err.count("ignored: another user owns it") == 1
     assert gradcli("ops tanh --no-config").err == ""
 
 
@@ -181,7 +181,7 @@ def test_a_file_above_the_repository_is_passed_over(gradcli: Run, tmp_path: Path
     monkeypatch.chdir(inner)
     done = gradcli("ops tanh")
     assert done.out.startswith("tanh(x)")
-    assert f"{tmp_path / 'gradcli.toml'} is passed over: it is above the repository's root" in done.err
+    assert f"{tmp_path / 'gradcli.toml'} is ignored: it is above the repository's root" in done.err
     (tmp_path / "repository" / "gradcli.toml").write_text("[ops]\nformat = 'json'\n")
     done = gradcli("ops tanh")
     assert json.loads(done.out)["name"] == "tanh"

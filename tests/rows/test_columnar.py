@@ -127,7 +127,7 @@ def test_types(tmp_path: Path, column: Any, values: list[object]) -> None:
 
 def test_a_type_that_is_no_number(tmp_path: Path) -> None:
     table = pa.table({"x": pa.array([1, 2], pa.timestamp("us"))})
-    with pytest.raises(GradcliError, match=r"column `x` holds timestamp\[us\], which is no number"):
+    with pytest.raises(GradcliError, match=r"column `x` holds timestamp\[us\], which isn't a number"):
         read(write_parquet(tmp_path, table), ["x"])
     assert read(write_parquet(tmp_path, table), [], ["x"]).blocks[0].kept["x"].type == pa.timestamp("us")
 

@@ -112,9 +112,9 @@ def pipe(path: Path) -> str:
         (empty, "E002", ": the folder has no part files"),
         (mixed, "E002", ": parts of several formats: csv, jsonl"),
         (unknown, "E002", "a.xlsx: don't know how to read this file"),
-        (pipe, "E002", "a.csv: it is no regular file: blocks are read in any order, and again"),
+        (pipe, "E002", "a.csv: it isn't a regular file: blocks are read in any order, and again"),
         (every_part_bad, "E002", "a.csv: it has no header: its first line must name the columns"),
-        (lambda path: "-", "E001", "of which format are the rows from standard input?"),
+        (lambda path: "-", "E001", "the format of the rows from standard input is unknown"),
     ],
 )
 def test_what_is_not_there(tmp_path: Path, make: Callable[[Path], str], code: str, message: str) -> None:

@@ -217,7 +217,7 @@ def _cells(name: str, array: Array) -> Cells:
         return _narrowed(name, array)
     if kind not in "iufc":
         hint = "name another column with --map, or keep it out of the data"
-        raise GradcliError(Diagnostic("E005", f"column `{name}` holds {array.dtype}, which is no number", help=hint))
+        raise GradcliError(Diagnostic("E005", f"column `{name}` holds {array.dtype}, which isn't a number", help=hint))
     return Cells(array.astype({"i": np.int64, "u": np.int64, "f": np.float64, "c": np.complex128}[kind], copy=False))
 
 

@@ -116,7 +116,7 @@ def _cells(name: str, column: Any) -> Cells:
     target = pa.bool_() if types.is_boolean(kind) else pa.int64() if types.is_integer(kind) else pa.float64()
     if not (types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)):
         hint = "name another column with --map, or keep it out of the data"
-        raise GradcliError(Diagnostic("E005", f"column `{name}` holds {kind}, which is no number", help=hint))
+        raise GradcliError(Diagnostic("E005", f"column `{name}` holds {kind}, which isn't a number", help=hint))
     if kind != target:
         column = column.cast(target)
     column = filled(column, np.nan if types.is_floating(target) else 0)

@@ -201,7 +201,7 @@ class Computer:
         """Rejects the rows that have no value where the program needs one."""
         for name in self.needed:
             column = self.plan.columns[name]
-            why = Diagnostic("E605", f"`{column}` has no value", help="the program gives it none of its own")
+            why = Diagnostic("E605", f"`{column}` has no value", help="the program declares it without a value")
             for row in np.flatnonzero(block.missing[column]).tolist() if column in block.missing else ():
                 rejects.setdefault(row, (why,))
 

@@ -85,8 +85,8 @@ def _verify_workers(client: Any, paths: Sequence[str]) -> None:
             message = f"the worker {worker} has gradcli {version}, this is {__version__}"
             raise GradcliError(Diagnostic("E009", message, help="install the same version everywhere"))
         if missing:
-            help = "put the data where all workers see it under the same name, or send it with `--rows -`"
-            raise GradcliError(Diagnostic("E009", f"the worker {worker} sees no file `{missing}`", help=help))
+            help = "put the data where all workers can read it under the same path, or send it with `--rows -`"
+            raise GradcliError(Diagnostic("E009", f"the worker {worker} can't read the file `{missing}`", help=help))
 
 
 def _seen(paths: Sequence[str]) -> tuple[str, str]:

@@ -141,7 +141,7 @@ class Job:
             output.discard()
             self.summary = self._summary()
             message = f"`{part}` changed while the job read it, so rows may be of the old data or of the new"
-            help = "run the job again when nobody writes to the data any more: what was finished is thrown away"
+            help = "run the job again when the data no longer changes: the finished blocks are deleted"
             raise GradcliError(Diagnostic("E609", message, help=help))
 
     # ---- beginning -----------------------------------------------------------------------------------------------------

@@ -175,7 +175,7 @@ class Journal:
     def refusal(self, why: str) -> Diagnostic:
         """Why the job can't go on from what is there."""
         message = f"the finished blocks in `{self._name}{SUFFIX}` {why}"
-        return Diagnostic("E609", message, help="without --resume the job begins anew, and throws them away")
+        return Diagnostic("E609", message, help="without --resume the job begins again, and deletes them")
 
     def begin(self, known: Mapping[str, Any]) -> None:
         """Notes what was learnt from the first rows, before anything is finished."""

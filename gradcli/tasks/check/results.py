@@ -311,4 +311,4 @@ def nothing_verified(check: Check) -> Diagnostic:
         why = "; ".join(check.missing[:3]) or "there is no output that has a gradient"
     else:
         why = "; ".join(reasons[:3]) or "no method applies"
-    return Diagnostic("E611", f"nothing was verified: {why}", help="`gradcli explain E611` tells what a check needs")
+    return Diagnostic("E611", f"nothing was verified: {why}", help="`gradcli explain E611` says what a check needs")

@@ -115,9 +115,9 @@ class Workers:
     ("said", "message"),
     [
         (("0.0.1", ""), f"the worker tcp://b:1 has gradcli 0.0.1, this is {__version__}"),
-        ((__version__, "/data.csv"), "the worker tcp://b:1 sees no file `/data.csv`"),
+        ((__version__, "/data.csv"), "the worker tcp://b:1 can't read the file `/data.csv`"),
         (ModuleNotFoundError("No module named 'gradcli'"), "a worker cannot import gradcli: No module named 'gradcli'"),
-        (None, "the worker tcp://a:1 sees no file `/nowhere/data.csv`"),
+        (None, "the worker tcp://a:1 can't read the file `/nowhere/data.csv`"),
     ],
 )
 def test_workers_that_can_not_do_the_job(said: Any, message: str) -> None:

@@ -96,7 +96,7 @@ def _run(words: Sequence[str], given: str, patience: float) -> str:
     except subprocess.TimeoutExpired:
         _fail(LATE, f"`{name}` took longer than {patience:g} s", help="--command-timeout SECONDS gives it more")
     except _TooMuchError:
-        help = "it is to print the value and the gradient as JSON, and nothing else"
+        help = "it must print the value and the gradient as JSON, and nothing else"
         _fail(LATE, f"`{name}` printed more than {MOST // 2**20} MiB", help=help)
     finally:
         if not ended:
