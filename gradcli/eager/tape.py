@@ -10,8 +10,8 @@ from typing import Any
 from ..engine.operations.invoke import CALL
 from ..engine.trace.tape import Site
 from ..engine.trace.windows import Window
-from ..engine.transforms.tapes import call as ask
-from ..engine.transforms.tapes import unwatch, watch
+from ..engine.transforms.tape_members import call as ask
+from ..engine.transforms.tape_members import unwatch, watch
 from ..engine.values import kinds as values
 from ..engine.values.kinds import describe, leaves, read
 from .arrays import NOWHERE, Array, Variable, as_float, fail, in_the_engine, inward, outward, session, state_of

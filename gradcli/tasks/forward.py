@@ -16,7 +16,7 @@ from ..engine.compilation.compiled import Compiled
 from ..engine.evaluator import execute, new_run, release
 from ..engine.jacobian.jacobians import unit
 from ..engine.trace.run import Run
-from ..engine.transforms.levels import perturb
+from ..engine.transforms.forward_level import perturb
 from ..engine.values.boxes import level_of, lowered, primal
 from ..engine.values.kinds import Variable, leaves, read
 from .evaluation import Options

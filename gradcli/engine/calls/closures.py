@@ -15,7 +15,7 @@ from ..operations.access import member
 from ..operations.apply import apply
 from ..operations.invoke import CALL, call_function
 from ..trace.tape import Site
-from ..transforms import tapes
+from ..transforms import tape_members
 from ..values.kinds import (
     UNSET,
     Function,
@@ -140,7 +140,7 @@ def _compile_transform(c: Compiler, node: program.Apply) -> Closure:
 
 
 def compile_method_call(c: Compiler, node: program.MethodCall) -> Callable[..., Any]:
-    if c.in_function and (node.name in tapes.REQUESTS or (node.op is not None and builtins.asks_of_values(node.op))):
+    if c.in_function and (node.name in tape_members.REQUESTS or (node.op is not None and builtins.asks_of_values(node.op))):
         c.asks = True
     c.rules = c.rules or (node.op is not None and node.op.reverse_only)
     receiver, method = c.expression(node.receiver), compile_method(c, node)
@@ -153,7 +153,7 @@ def compile_method_call(c: Compiler, node: program.MethodCall) -> Callable[..., 
         arguments = [a(frame) for a in positional]
         given = {keyword: argument(frame) for keyword, argument in keywords}
         if type(value) is Tape:
-            return tapes.call(run, value, name, arguments, given, site)
+            return tape_members.call(run, value, name, arguments, given, site)
         callee, first = method(frame, value)
         return call_value(run, callee, [*first, *arguments], given, site, path)
 

@@ -13,7 +13,7 @@ from ..compilation.paths import Placed, compile_part, inside, may_make
 from ..lanes.divergence import MERGE, choose
 from ..operations.invoke import CALL
 from ..trace.tape import Site
-from ..transforms import tapes
+from ..transforms import tape_members
 from ..values.kinds import Function, List, Tape
 from .calling import call_value, run_op
 from .closures import compile_call, compile_method, compile_method_call
@@ -74,7 +74,7 @@ def _method_call(c: Compiler, node: program.MethodCall) -> Placed:
     def call(frame: list[Any], path: str | None) -> Any:
         value = receiver(frame)
         if type(value) is Tape:
-            return tapes.call(frame[0], value, node.name, *arguments(frame, None, [], None), site)
+            return tape_members.call(frame[0], value, node.name, *arguments(frame, None, [], None), site)
         function, first = method(frame, value)
         return call_value(frame[0], function, *arguments(frame, function, first, path), site, path)
 

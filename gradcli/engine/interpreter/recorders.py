@@ -14,7 +14,7 @@ from ..operations.apply import plain_array
 from ..trace.run import Run
 from ..trace.windows import Window
 from ..transforms.attached import attach, recorded
-from ..transforms.tapes import unwatch, watch
+from ..transforms.tape_members import unwatch, watch
 from ..values.kinds import FRAME_HEAD, Cell, List, Tape, Variable, describe, is_number
 
 

@@ -1,4 +1,6 @@
-"""Batch Jacobians: of each row of a target by the same row of a source, which has a sweep for each element of a row."""
+"""Batch Jacobians: each row of a target by the same row of a source, with one sweep per element of
+a row.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,12 @@ MOVEAXIS, RESHAPE = OPS["moveaxis"], OPS["reshape"]
 
 @request
 def batch_jacobian(run: Run, site: Site, operands: list[Any], options: dict[str, Any], window: Window | None = None) -> Any:
-    """`batch_jacobian(target, source)`: the Jacobian of each row of the target by the same row of the source, of shape
-    (batch,) + target.shape[1:] + source.shape[1:]. Rows that mix are summed over, as in TensorFlow, with a warning."""
+    """Implements `batch_jacobian(target, source)`: the Jacobian of each row of the target by the
+    same row of the source.
+
+    Its shape is (batch,) + target.shape[1:] + source.shape[1:]. If rows depend on each other, their
+    derivatives are summed, as in TensorFlow, with a warning.
+    """
     target, source = read_target(operands[0]), read(operands[1])
     shape, inner = shape_of(primal(target)), shape_of(primal(source))
     verify_batch(run, shape, inner, site)
@@ -36,31 +42,39 @@ def batch_jacobian(run: Run, site: Site, operands: list[Any], options: dict[str,
         return None
 
     def pull(seed: Any) -> Any:
-        return gradients(run, [(traced[0], seed)], [operands[1]], run.level > 0, window)[0]  # duals take no plain sweep
+        # A plain sweep can't pull back duals.
+        return gradients(run, [(traced[0], seed)], [operands[1]], run.level > 0, window)[0]
 
     warn_of_mixing(run, site, primal(target), rows, pull)
     return joined(run, site, rows, shape, inner)
 
 
 def verify_batch(run: Run, shape: tuple[int, ...], inner: tuple[int, ...], site: Site) -> None:
-    """Raises GradcliError (E314) unless the first axes of a target and a source are the same batch."""
+    """Raises GradcliError (E314) unless the first axes of a target and a source are the
+    same batch.
+    """
     if not shape or not inner or shape[0] != inner[0]:
         ours, theirs = show_shape(shape), show_shape(inner)
         run.fail("E314", f"the first axes of target {ours} and source {theirs} aren't one batch", site.span)
 
 
 def joined(run: Run, site: Site, rows: Any, shape: tuple[int, ...], inner: tuple[int, ...]) -> Any:
-    """The batch Jacobian of a target of `shape` by a source of shape `inner`, from what `batch_rows` gives."""
+    """Arranges the result of `batch_rows` as the batch Jacobian of a target of `shape` by a source
+    of shape `inner`.
+    """
     whole = shape + inner[1:]
     if not count(whole):
         return run.backend.xp.zeros(whole, primal(rows).dtype)
-    turned = apply(run, site.derived(MOVEAXIS), (rows,), {"source": 0, "destination": 1})
-    return apply(run, site.derived(RESHAPE), (turned,), {"shape": list(whole)})
+    moved = apply(run, site.derived(MOVEAXIS), (rows,), {"source": 0, "destination": 1})
+    return apply(run, site.derived(RESHAPE), (moved,), {"shape": list(whole)})
 
 
 def warn_of_mixing(run: Run, site: Site, target: Any, rows: Any, pull: Callable[[Any], Any]) -> None:
-    """Warns (W204) where rows of the target depend on other rows of the source: with the rows weighed differently, `pull`
-    doesn't give the same as weighing what it gave for equal weights, `rows`."""
+    """Warns (W204) where rows of the target depend on other rows of the source.
+
+    It is so if pulling back a cotangent that weights the rows differently doesn't give the weighted
+    `rows`, which `batch_rows` computed with equal weights.
+    """
     xp, n = run.backend.xp, target.shape[0]
     if n < 2 or not target.size or run.group is not None:
         return

@@ -1,6 +1,7 @@
-"""Which rows of a sparse matrix a sweep can carry together: colours, so that a sum over a colour tells its entries apart.
+"""Colourings of the rows of a sparse matrix: one sweep carries all rows of a colour.
 
-Sets of colours are the bits of an int, so that a row with thousands of entries costs no more than a few of its words.
+A sweep gives the sum of its rows, so rows of one colour must have no column in common. Sets of
+colours are the bits of an int, so that a row with thousands of entries costs only a few words.
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ def transposed(pattern: Pattern, width: int) -> Pattern:
 
 
 def distinct(pattern: Pattern, width: int) -> list[int]:
-    """A colour for each row, from 0 on, so that no two rows of a colour have a column in common: greedily, in the order that
-    they come in, and if that isn't as few as there can be, the longest first, too. Where there must be more than half as many
-    as rows, each row has its own."""
+    """Returns a colour for each row, from 0 on, such that no two rows of a colour share a column.
+
+    The colouring is greedy in the order of the rows, and also by decreasing length unless the first
+    is already optimal. If more than half as many colours as rows are needed, each row has its own.
+    """
     least = int(CPU.xp.bincount(pattern.columns, minlength=1).max())
     if 2 * least > len(pattern):
         return list(range(len(pattern)))
@@ -33,6 +36,7 @@ def distinct(pattern: Pattern, width: int) -> list[int]:
 
 
 def colours(found: list[int]) -> int:
+    """Returns the number of colours."""
     return max(found, default=-1) + 1
 
 
@@ -56,18 +60,21 @@ def _first_free(forbidden: int) -> int:
 
 
 def star(pattern: Pattern) -> tuple[list[int], list[int]]:
-    """A star colouring of a symmetric pattern, and for each row the colours that several of its columns have, as bits.
+    """Returns a star colouring of a symmetric pattern, and for each row the colours of several of
+    its columns, as bits.
 
-    Neighbours differ, and no path of four has two colours only. So of the two places of an entry, at `(i, j)` and at `(j, i)`,
-    one at least is alone in its row with the colour of its column: the entry can be read from there. (Gebremedhin, Manne and
-    Pothen, "What color is your Jacobian?", SIAM Review 47, 2005, section 4.)
+    Neighbours have different colours, and no path of four vertices has only two colours. So of the
+    places `(i, j)` and `(j, i)` of an entry, at least one is the only one in its row whose column
+    has that colour, and the entry can be read from there. (Gebremedhin, Manne and Pothen, "What
+    color is your Jacobian?", SIAM Review 47, 2005, section 4.)
     """
     starts, columns = pattern.starts.tolist(), pattern.columns.tolist()
     n = len(pattern)
     neighbours = [[j for j in columns[starts[i] : starts[i + 1]] if j != i] for i in range(n)]
     found = [-1] * n
-    seen, several = [0] * n, [0] * n  # the colours of a vertex's neighbours, and those that several of them have
-    ends = [0] * n  # the colours that would end a path of four with two colours which comes through the vertex
+    # The colours of a vertex's neighbours, and those that several of them have.
+    seen, several = [0] * n, [0] * n
+    ends = [0] * n  # the colours that would complete a two-coloured path of four
     of_colour: list[dict[int, list[int]]] = [{} for _ in range(n)]  # the neighbours by their colour
     for v in CPU.xp.argsort(-pattern.lengths, kind="stable").tolist():
         mine = neighbours[v]
@@ -75,7 +82,8 @@ def star(pattern: Pattern) -> tuple[list[int], list[int]]:
         for w in mine:
             if found[w] >= 0:
                 forbidden |= ends[w]
-                if several[v] >> found[w] & 1:  # a path through v, whose neighbours w and another are alike
+                # A path through v, whose neighbours w and another are alike.
+                if several[v] >> found[w] & 1:
                     forbidden |= seen[w]
         colour = found[v] = _first_free(forbidden)
         for w in mine:

@@ -1,8 +1,8 @@
-"""Jacobians by few sweeps: of rows, or of columns, that the structure lets one sweep carry together.
+"""Compressed Jacobians: each sweep carries several rows or columns, as far as sparsity allows.
 
-A sweep back carries a cotangent for each row of its colour, one forward a tangent for each column; what comes out holds the
-entries of all of them, none upon another, and the structure says which stands where. Where everything depends on
-everything, a sweep has one row or column.
+A backward sweep carries a cotangent for each row of its colour, a forward sweep a tangent for each
+column. Its result holds the entries of all of them at different places, and the structure says
+which entry is where. In a dense Jacobian, each sweep carries one row or column.
 """
 
 from __future__ import annotations
@@ -28,12 +28,14 @@ from .structures import Entries, structure
 GETITEM, MOVEAXIS, RESHAPE, STACK, TAKE, UNTAKE = (
     OPS[name] for name in ("getitem", "moveaxis", "reshape", "stack", "take", "untake")
 )
-FEW = 8  # rows or columns: their sweeps take less than to find the structure
+FEW = 8  # rows or columns: that many sweeps cost less than finding the structure
 
 
 class Sparse(NamedTuple):
-    """A matrix of the derivatives of a value's elements, in C order, by those of a source: the entries that aren't zero by
-    structure, row by row."""
+    """The derivatives of a value's elements, in C order, by those of a source, as a sparse matrix.
+
+    It lists the entries that aren't structurally zero, row by row.
+    """
 
     rows: Any
     columns: Any
@@ -52,48 +54,58 @@ def blocks(
     symmetric: bool = False,
     since: int | None = None,
 ) -> list[Any]:
-    """The derivatives of one value by each of the sources, of shape target.shape + source.shape, or a `Sparse` each; None
-    where unconnected.
+    """Returns the derivatives of one value by each of the sources; None where unconnected.
 
-    site       where a program asks: what is computed is recorded; None for plain arrays
+    Each has the shape target.shape + source.shape, or is a `Sparse`.
+
+    site       where a program asks, so that the sweeps are recorded; None for plain arrays
     window     the tape that is asked; the main tape if it is None
-    mode       "reverse": the sweeps go back from rows; "forward": from columns; "auto": whichever are fewer
+    mode       "reverse": backward sweeps from rows; "forward": from columns; "auto": the fewer of
+               both
     symmetric  whether the value is the gradient of something by its one source
-    since      for sources that nothing but the records from that number on can depend on, whatever the windows
+    since      set if only records from that number on depend on the sources, whatever the windows
     """
     window = window or run.trace.main
     numbers = [number_of(source) for source in sources]
     by = {n: source for n, source in zip(numbers, sources, strict=True) if n is not None}
-    if len(by) > 1 and by.keys() & window.late.keys():  # what doesn't count for one of them may count for the others
+    # A record may be late for one source and not for another.
+    if len(by) > 1 and by.keys() & window.late.keys():
         return [blocks(run, target, [source], site, window, mode, sparse)[0] for source in sources]
-    question = _Question(run, target, by, site, window, since) if by else None
-    found = question.answer(mode, sparse, symmetric) if question is not None and question.sources else {}
+    jacobian = _Jacobian(run, target, by, site, window, since) if by else None
+    found = jacobian.answer(mode, sparse, symmetric) if jacobian is not None and jacobian.sources else {}
     return [None if n is None else found.get(n) for n in numbers]
 
 
 def batch_rows(
     run: Run, target: Traced, sources: Sequence[Any], site: Site | None, window: Window | None = None, since: int | None = None
 ) -> list[Any]:
-    """By each of the sources the gradients of the elements that the rows of the target have: along a first axis, of the sum of
-    the k-th elements of all rows. None where unconnected."""
+    """Returns, by each of the sources, the gradients of the sums of the k-th elements of all rows
+    of the target.
+
+    The gradients are stacked along a first axis, by k. None where unconnected.
+    """
     numbers = [number_of(source) for source in sources]
     by = {n: source for n, source in zip(numbers, sources, strict=True) if n is not None}
     if not by:
         return [None] * len(numbers)
-    question = _Question(run, target, by, site, window or run.trace.main, since)
-    size = count(question.shape[1:])
-    if not question.sources:
+    jacobian = _Jacobian(run, target, by, site, window or run.trace.main, since)
+    size = count(jacobian.shape[1:])
+    if not jacobian.sources:
         return [None] * len(numbers)
-    if not question.height:
-        return [run.backend.xp.zeros((size, *question.shapes[n])) if n in question.sources else None for n in numbers]
-    found = question.sweeps.all(True, run.backend.xp.arange(question.height) % size, size)
-    rows = dict(zip(question.sources, found, strict=True))
+    if not jacobian.height:
+        return [run.backend.xp.zeros((size, *jacobian.shapes[n])) if n in jacobian.sources else None for n in numbers]
+    found = jacobian.sweeps.all(True, run.backend.xp.arange(jacobian.height) % size, size)
+    rows = dict(zip(jacobian.sources, found, strict=True))
     return [None if n is None else rows.get(n) for n in numbers]
 
 
-class _Question:
-    """The derivatives of a value by sources. `records` are what lies between, in execution order; `sources` are those that
-    the value is connected with, by number, with their `shapes`, and `ends` those that the window watches but didn't make."""
+class _Jacobian:
+    """The computation of the derivatives of one value by several sources.
+
+    records  the records that lie between, in execution order
+    sources  the sources that the value is connected with, by number; `shapes` has their shapes
+    ends     the sources that the window watches, but whose computation it didn't record
+    """
 
     def __init__(
         self, run: Run, target: Traced, by: dict[int, Any], site: Site | None, window: Window, since: int | None
@@ -115,8 +127,8 @@ class _Question:
     def answer(self, mode: str, sparse: bool, symmetric: bool) -> dict[int, Any]:
         real = all(is_inexact(like) and not is_complex(like) for like in self.likes.values())
         if self.run.rules or self.groups or not real:
-            mode = "reverse"  # a rule is for the way back; i goes with 1; rows may have parted
-        symmetric = symmetric and not self.run.rules  # which needn't be derivatives
+            mode = "reverse"  # rules only pull back; 1 and i go together; rows may have diverged
+        symmetric = symmetric and not self.run.rules  # custom rules needn't be derivatives
         if not (self.shape or sparse or mode == "forward"):  # a gradient
             return dict(zip(self.sources, self.sweeps.gradient(), strict=True))
         found = None
@@ -139,7 +151,7 @@ class _Question:
         return {n: None if part is None else self._placed(part, entries, self.shapes[n], sparse) for n, part, entries in parts}
 
     def _whole(self, back: bool, sparse: bool) -> dict[int, Any]:
-        """The blocks where each element of the target may depend on everything."""
+        """Returns the blocks of a dense Jacobian, with one sweep per row or column."""
         n = self.height if back else self.width
         if not n:
             return {number: zero_block(self.run, self.target, source, sparse) for number, source in self.sources.items()}
@@ -153,13 +165,13 @@ class _Question:
             elif back:
                 block = self._reshaped(found, self.shape + inner)
             else:
-                block = self._turned(found, first, first + size, self.shape + inner)
+                block = self._block_of_columns(found, first, first + size, self.shape + inner)
             blocks[number] = self._listed(block, inner) if sparse and block is not None else block
             first += size
         return blocks
 
     def _placed(self, part: Any, entries: Entries, inner: tuple[int, ...], sparse: bool) -> Any:
-        """The block of a source of shape `inner`, from what the sweeps gave."""
+        """Returns the block of a source of shape `inner`, read from the results of the sweeps."""
         n, xp = self.height * count(inner), self.run.backend.xp
         places, positions = xp.asarray(entries.places), xp.asarray(entries.positions)
         if self.site is None:
@@ -176,33 +188,35 @@ class _Question:
         return self._reshaped(block, self.shape + inner)
 
     def _entries(self, entries: Entries, values: Any, inner: tuple[int, ...]) -> Sparse:
-        """With rows and columns of its own: what is kept mustn't be written to."""
+        """Returns a sparse block that owns its rows and columns, since the cached ones mustn't be
+        written to.
+        """
         xp = self.run.backend.xp
         return Sparse(xp.array(entries.rows), xp.array(entries.columns), values, (self.height, count(inner)))
 
-    # ---- arrays, recorded where a program asks -------------------------------------------------------------------------
+    # ---- arrays, recorded where a program asks ---------------------------------------------------
 
     def _reshaped(self, value: Any, shape: tuple[int, ...]) -> Any:
         if self.site is None:
             return self.run.backend.settle(self.run.backend.xp.reshape(value, shape))
         return apply(self.run, self.site.derived(RESHAPE), (value,), {"shape": list(shape)})
 
-    def _turned(self, columns: Any, first: int, last: int, shape: tuple[int, ...]) -> Any:
-        """The columns from `first` up to `last` as a block of this shape."""
+    def _block_of_columns(self, columns: Any, first: int, last: int, shape: tuple[int, ...]) -> Any:
+        """Returns the columns from `first` up to `last` as a block of this shape."""
         if self.site is None:
             return self._reshaped(self.run.backend.xp.moveaxis(columns[first:last], 0, -1), shape)
         part = apply(self.run, self.site.derived(GETITEM), (columns,), {"index": (slice(first, last),)})
         return self._reshaped(apply(self.run, self.site.derived(MOVEAXIS), (part,), {"source": 0, "destination": -1}), shape)
 
     def _listed(self, block: Any, inner: tuple[int, ...]) -> Sparse:
-        """A block of a source of shape `inner` as a list of all its entries."""
+        """Returns a block of a source of shape `inner` as a list of all its entries."""
         xp, n = self.run.backend.xp, count(inner)
         every = xp.arange(self.height * n)
         return Sparse(every // max(n, 1), every % max(n, 1), self._reshaped(block, (self.height * n,)), (self.height, n))
 
 
 def zero_block(run: Run, value: Any, source: Any, sparse: bool = False) -> Any:
-    """The derivatives of a value by a source that it doesn't move with, of shape value.shape + source.shape."""
+    """Returns the zero derivatives of a value by a source, of shape value.shape + source.shape."""
     xp, like = run.backend.xp, primal(read(source))
     dtype = dtype_name(like) if differentiable(source) else run.settings.dtype
     if sparse:

@@ -1,7 +1,7 @@
-"""Jacobians and Hessians of values: those that programs ask for, and those that are asked for from outside when a run is over.
+"""Jacobians and Hessians of values, as programs ask for them, and as tasks ask when a run is over.
 
-All are made of `blocks`, the derivatives of one value by some sources (`compressed.py`). A program's are recorded, so that
-they can be differentiated again; from outside they are plain arrays.
+All are built on `blocks`, the derivatives of one value by some sources (`compressed.py`). A
+program's are recorded, so that they can be differentiated again; a task's are plain arrays.
 """
 
 from __future__ import annotations
@@ -26,15 +26,19 @@ ADD, MUL, STACK, RESHAPE = (OPS[name] for name in ("add", "mul", "stack", "resha
 MODES = ("auto", "forward", "reverse")
 
 
-def turned(run: Run, site: Site | None, real: Any, imaginary: Any) -> Any:
-    """The gradient by a complex number, whose parts move a value by `real` and by `imaginary`."""
+def gradient_by_complex(run: Run, site: Site | None, real: Any, imaginary: Any) -> Any:
+    """Returns the gradient by a complex number from the gradients by its real and its imaginary
+    part.
+    """
     if site is None:
         return real + 1j * imaginary
     return apply(run, site.derived(ADD), (real, apply(run, site.derived(MUL), (imaginary, 1j))))
 
 
 def unit(run: Run, like: Any, k: int) -> Any:
-    """What is 1 at the element `k` and 0 elsewhere, of the shape and dtype of `like`."""
+    """Returns a value with the shape and dtype of `like` that is 1 at the element `k` and 0
+    elsewhere.
+    """
     if not shape_of(like):
         return ones_like(run, like)
     seed = run.backend.xp.zeros(like.shape, like.dtype)
@@ -43,7 +47,9 @@ def unit(run: Run, like: Any, k: int) -> Any:
 
 
 def _verify_fit(run: Run, pairs: list[tuple[Any, Any]], what: str, span: Span | None) -> None:
-    """Refuses (E405) the derivatives of values by sources that can't fit, before any is computed."""
+    """Refuses (E405) derivatives of values by sources that can't fit into memory, before any is
+    computed.
+    """
     shapes = [block_shape(value, source) for value, source in pairs]
     largest = f"of shape {show_shape(max(shapes, key=count, default=()))}"
     text = f"a {what} {largest}" if len(shapes) == 1 else f"{len(shapes)} {what}s, the largest {largest},"
@@ -60,19 +66,22 @@ def verify_real(run: Run, sources: list[Any], span: Span | None) -> None:
 
 
 def verify_mode(run: Run, mode: Any, span: Span) -> str:
-    """The mode of a Jacobian. Raises GradcliError (E311) for what is none."""
+    """Returns the mode of a Jacobian. Raises GradcliError (E311) for an unknown one."""
     if mode not in MODES:
         run.fail("E311", f"`mode` is {describe(mode)}", span, help='it is "auto", "forward" or "reverse"')
     return str(mode)
 
 
-# ---- asked for by programs -------------------------------------------------------------------------------------------
+# ---- for programs --------------------------------------------------------------------------------
 
 
 @request
 def jacobian(run: Run, site: Site, operands: list[Any], options: dict[str, Any], window: Window | None = None) -> Any:
-    """`jacobian(target, source)`, of shape target.shape + source.shape: a block for each place of both, or with `sparse` the
-    entries that aren't zero by structure."""
+    """Implements `jacobian(target, source)`, of shape target.shape + source.shape.
+
+    There is a block for each place of both structures; with `sparse` it holds the entries that
+    aren't structurally zero.
+    """
     target, source = operands
     mode, sparse = verify_mode(run, options.get("mode", "auto"), site.span), bool(options.get("sparse", False))
     recorded = None if run.once and run.group is None and not run.level else site
@@ -92,7 +101,9 @@ def jacobian(run: Run, site: Site, operands: list[Any], options: dict[str, Any],
 
 @request
 def hessian(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> Any:
-    """`hessian(target, source)`: the Jacobian of the gradient; zeros where the gradient is constant."""
+    """Implements `hessian(target, source)`: the Jacobian of the gradient; zeros where the gradient
+    is constant.
+    """
     target, source = operands
     mode, sparse = verify_mode(run, options["mode"], site.span), bool(options["sparse"])
     recorded = None if run.once and run.group is None and not run.level else site
@@ -116,18 +127,19 @@ def hessian(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) 
 
 
 def entries(block: Sparse) -> dict[str, Any]:
-    """A sparse block as the language has it."""
+    """Returns a sparse block as the language represents it."""
     return {"rows": block.rows, "cols": block.columns, "values": block.values, "shape": List(list(block.shape))}
 
 
-# ---- asked for from outside ------------------------------------------------------------------------------------------
+# ---- for tasks -----------------------------------------------------------------------------------
 
 
 def jacobians(run: Run, target: Any, sources: list[Any], mode: str = "auto", sparse: bool = False) -> list[Any]:
-    """The Jacobian of the target by each source, None where all of it is unconnected; `mode` and `sparse` as in `blocks`.
+    """Returns the Jacobian of the target by each source, None where all of it is unconnected.
 
-    A target that is a list or dict has one in each of its places. Raises GradcliError for what has no derivative, and where
-    the answer can't fit.
+    `mode` and `sparse` are those of `blocks`. A target that is a list or dict has a Jacobian in
+    each of its places. Raises GradcliError for a target that isn't differentiable, and where the
+    result can't fit.
     """
     verify_target(run, target, None)
     values = [read(value) for value in leaves(target)]
@@ -153,10 +165,12 @@ def _next(places: Iterator[Any], _: Any) -> Any:
 def hessians(
     run: Run, target: Any, sources: list[Any], mixed: bool, mode: str = "auto", sparse: bool = False
 ) -> dict[tuple[int, int], Any]:
-    """The second derivatives of the sum of the target by two sources: each twice and, where `mixed`, each with every later
-    one, of shape first.shape + second.shape. Zeros where the target is linear in them, None where it is unconnected with one.
+    """Returns the second derivatives of the sum of the target by pairs of sources.
 
-    Raises GradcliError for what has no derivative, for complex sources, and where the answer can't fit.
+    The pairs are each source with itself and, where `mixed`, with every later one; each result has
+    the shape first.shape + second.shape. It is zero where the target is linear, and None where it
+    is unconnected with one of them. Raises GradcliError for a target that isn't differentiable, for
+    complex sources, and where the result can't fit.
     """
     seeds = [(traced, ones_like(run, traced)) for traced in verify_target(run, target, None)]
     firsts = gradients(run, seeds, sources, recorded=True)

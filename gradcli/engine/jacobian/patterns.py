@@ -1,7 +1,8 @@
 """Index sets: for each element of a value, the elements of the sources that it depends on.
 
-An array has a `Pattern`, the rows of a sparse matrix; a number a frozenset of columns, which costs a loop of scalar
-operations a tenth as much. `FULL` stands for all columns in every row, and costs nothing.
+The pattern of an array is a `Pattern`, the rows of a sparse matrix; that of a number is a frozenset
+of columns, which makes loops of scalar operations ten times as fast. `FULL` means all columns in
+every row, and costs nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ NOTHING: frozenset[int] = frozenset()
 
 
 class Pattern:
-    """Sorted columns, row after row: those of row `i` are `columns[starts[i]:starts[i + 1]]`."""
+    """Sorted columns, row after row: row `i` has `columns[starts[i]:starts[i + 1]]`."""
 
     __slots__ = ("columns", "starts")
 
@@ -40,7 +41,7 @@ class Pattern:
 
 
 def identity(n: int, first: int) -> Pattern:
-    """Row `i` is the column `first + i`."""
+    """Returns the pattern whose row `i` is the column `first + i`."""
     arange = CPU.xp.arange
     return Pattern(arange(n + 1), arange(first, first + n))
 
@@ -50,7 +51,7 @@ def empty(n: int) -> Pattern:
 
 
 def of_sets(sets: Iterable[frozenset[int]]) -> Pattern:
-    """A row for each set."""
+    """Returns the pattern with a row for each set."""
     xp = CPU.xp
     rows = [sorted(s) for s in sets]
     starts = xp.cumsum([0, *map(len, rows)])
@@ -58,29 +59,35 @@ def of_sets(sets: Iterable[frozenset[int]]) -> Pattern:
 
 
 def as_rows(value: Any) -> Any:
-    """What an array has, for what a number has, too; FULL as it is."""
+    """Returns a pattern as rows: a number's set becomes a `Pattern` of one row; FULL stays."""
     return of_sets([value]) if type(value) is frozenset else value
 
 
 def full(n: int, columns: int) -> Pattern:
-    """All columns in each of `n` rows."""
+    """Returns the pattern with all columns in each of `n` rows."""
     xp = CPU.xp
     return Pattern(xp.arange(0, n * columns + 1, columns) if columns else xp.zeros(n + 1, int), xp.tile(xp.arange(columns), n))
 
 
 def gathered(pattern: Pattern, origins: Any) -> Pattern:
-    """Row `i` is the row `origins[i]` of another pattern; empty where that is -1."""
+    """Returns the pattern whose row `i` is the row `origins[i]` of another; empty where
+    that is -1.
+    """
     xp = CPU.xp
     lengths = xp.where(origins >= 0, pattern.lengths[origins], 0) if len(pattern) else xp.zeros(len(origins), int)
     starts = xp.zeros(len(origins) + 1, int)
     xp.cumsum(lengths, out=starts[1:])
-    # Where each row begins in the old columns, less where it begins in the new ones, and then counted up.
+    # Each row's start in the old columns, less its start in the new ones.
     shift = xp.repeat(pattern.starts[origins] - starts[:-1], lengths) if len(pattern) else 0
     return Pattern(starts, pattern.columns[shift + xp.arange(starts[-1])] if starts[-1] else starts[:0])
 
 
 def merged(rows: Any, columns: Any, n: int, width: int) -> Pattern:
-    """The pattern of `n` rows with these places, in any order and with repetitions; columns are less than `width`."""
+    """Returns the pattern of `n` rows with entries at these places, in any order and with
+    repetitions.
+
+    Columns are less than `width`.
+    """
     xp = CPU.xp
     keys = unrepeated(rows * max(width, 1) + columns)
     rows, columns = xp.divmod(keys, max(width, 1))
@@ -88,15 +95,17 @@ def merged(rows: Any, columns: Any, n: int, width: int) -> Pattern:
 
 
 def unrepeated(numbers: Any) -> Any:
-    """The different ones of some ints, in order. NumPy's own function for that loads all of masked arrays when it is first
-    called."""
+    """Returns the distinct ints in ascending order.
+
+    NumPy's own `unique` imports all of `numpy.ma` on its first call.
+    """
     xp = CPU.xp
     ordered = xp.sort(numbers)
     return ordered[xp.append(True, ordered[1:] != ordered[:-1])] if ordered.size else ordered
 
 
 def united(patterns: list[Any], width: int) -> Any:
-    """The union, row by row, of patterns of one length; or of sets."""
+    """Returns the union, row by row, of patterns of equal length, or of sets."""
     first = patterns[0]
     if all(p is first for p in patterns):
         return first
@@ -111,6 +120,8 @@ def united(patterns: list[Any], width: int) -> Any:
 
 
 def product(outer: Any, inner: Any, n: int, pattern: Pattern, width: int) -> Pattern:
-    """Row `outer[k]` of `n` has what the row `inner[k]` of the pattern has, for all `k`."""
+    """Returns the pattern of `n` rows whose row `outer[k]` contains the row `inner[k]` of
+    `pattern`, for all `k`.
+    """
     part = gathered(pattern, inner)
     return merged(CPU.xp.repeat(outer, part.lengths), part.columns, n, width)

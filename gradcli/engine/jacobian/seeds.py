@@ -1,7 +1,8 @@
-"""Sweeps from many seeds: all at once, as lanes, or one after another where that takes less.
+"""Sweeps from many seeds: all together as lanes, or one after another where that is faster.
 
-A lane is a cotangent of the target, which a sweep takes back to the sources, or a tangent of the sources, which it takes
-forward. Lanes are worth it where operations are on arrays, or where there are many; on floats a sweep is quicker alone.
+A lane is a cotangent of the target, which a sweep carries backward, or a tangent of the sources,
+which it carries forward. Lanes pay off where operations are on arrays, or where there are many
+lanes; on floats single sweeps are faster.
 """
 
 from __future__ import annotations
@@ -26,20 +27,21 @@ from ..values.lanes import Group, Lanes, spread
 from .structures import SEEDS
 
 CONCATENATE, FOLD, STACK = OPS["concatenate"], OPS["fold_rows"], OPS["stack"]
-TOGETHER = 2**17  # elements of the largest value, in all lanes of a sweep: more of them fall out of the cache
-# What an operation takes in a sweep, in microseconds: on floats, on arrays, on lanes.
+# Elements of the largest value, in all lanes of a sweep: more don't fit into the cache.
+TOGETHER = 2**17
+# The time of an operation in a sweep, in microseconds: on floats, on arrays, on lanes.
 FLOAT, ARRAY, LANES = 0.5, 8.0, 15.0
 
-Ask: TypeAlias = "Callable[[list[Any]], list[Any]]"  # what a sweep gives for what it begins with
+Ask: TypeAlias = "Callable[[list[Any]], list[Any]]"  # runs a sweep from seeds
 
 
 class Sweeps:
     """Sweeps between a target and sources, by number; recorded where a site is given.
 
-    way      what a sweep back passes
-    records  what lies between, in execution order
+    way      the path of a backward sweep
+    records  the records that lie between, in execution order
     groups   the groups of rows that values of the records have
-    since    for sources that nothing but the records from that number on can depend on
+    since    set if only records from that number on depend on the sources
     """
 
     def __init__(
@@ -57,13 +59,16 @@ class Sweeps:
         self.groups, self.site, self.since = groups, site, since
 
     def gradient(self) -> list[Any]:
-        """The gradients of the target, a number, by each source; None where unconnected."""
+        """Returns the gradients of the target, a number, by each source; None where unconnected."""
         return self._back([ones_like(self.run, self.target)])
 
     def all(self, back: bool, colour: Any, sweeps: int, kept: dict[Any, Any] | None = None) -> list[Any]:
-        """What the sweeps give, one after another along a first axis: by each source, None where its gradients are, or
-        forward, of the target. The sweep k begins with ones where the colour is k, at elements of the target or of the
-        sources, and else zeros; these seeds are `kept` for the next that asks with the same colours."""
+        """Returns the results of all sweeps, stacked along a first axis.
+
+        Backward there is one by each source, None where unconnected; forward, one for the target.
+        The seed of sweep k is 1 where the colour is k, at elements of the target or of the sources,
+        and 0 elsewhere. `kept` caches the seeds for the next call with the same colours.
+        """
         run, xp, sources = self.run, self.run.backend.xp, list(self.sources.values())
         begins, ends = ([self.target], sources) if back else (sources, [self.target])
         several = self._together(sweeps)
@@ -82,11 +87,14 @@ class Sweeps:
         return [None if all(part is None for part in row) else join(row, like) for row, like in parts]
 
     def _together(self, sweeps: int) -> int:
-        """How many go together: 1 where it takes less to do them one after another."""
+        """Returns how many sweeps run as lanes together; 1 where it is faster to run them one after
+        another.
+        """
         if sweeps == 1 or self.run.rules or self.run.traces()[-1].keeps_constants:
-            return 1  # a rule may do something else for each, and forms have no lanes
+            return 1  # a rule may treat each differently, and closed forms have no lanes
         within = self.run.group
-        if self.groups and (within is None or not all(map(within.within, self.groups))):  # rows that are no lanes' parents
+        # Values in rows that aren't parents of the lanes.
+        if self.groups and (within is None or not all(map(within.within, self.groups))):
             return 1
         floats, largest = 0, max([count(shape_of(primal(read(v)))) for v in (self.target, *self.sources.values())])
         for record in self.records:
@@ -100,7 +108,9 @@ class Sweeps:
         return several if LANES * n * math.ceil(sweeps / several) < alone else 1
 
     def _seeds(self, colour: Any, first: int, n: int, begins: list[Any], kept: dict[Any, Any] | None) -> list[Any]:
-        """The seeds of the `n` sweeps from `first` on, of each value that they begin with: arrays that have them last."""
+        """Returns the seeds of `n` sweeps from `first` on, for each value that they begin with,
+        along its last axis.
+        """
         likes = [primal(read(v)) for v in begins]
         xp = self.run.backend.xp
         key = self.run.backend, first, n, *map(dtype_name, likes)
@@ -110,7 +120,8 @@ class Sweeps:
         for like in likes:
             size = count(shape_of(like))
             part = seeds[:, start : start + size].astype(dtype_name(like)).reshape(n, *shape_of(like))
-            found.append(part.transpose(*range(1, part.ndim), 0))  # not in memory: lanes stay one behind another there
+            # A view: in memory each lane stays contiguous.
+            found.append(part.transpose(*range(1, part.ndim), 0))
             start += size
         if kept is not None and sum([part.size for part in found]) <= SEEDS:
             kept.clear()
@@ -118,11 +129,11 @@ class Sweeps:
         return found
 
     def on_lanes(self, ask: Ask, seeds: list[Any], n: int) -> list[Any]:
-        """The same for seeds that are rows, each a lane; what comes out has them along a first axis."""
+        """Runs sweeps with each seed as a lane; their results are stacked along a first axis."""
         run, xp, outside = self.run, self.run.backend.xp, self.run.group
         if outside is None:
             group = Group(n)
-        else:  # every row has all of them
+        else:  # every outer row has all lanes
             group = Group(n * outside.size, outside, xp.repeat(xp.arange(outside.size), n), n)
         run.group = group
         try:
@@ -134,18 +145,22 @@ class Sweeps:
         fold = {"axis": 0, "group": group}
         return [None if part is None else apply(run, self.site.derived(FOLD), (part,), fold) for part in found]
 
-    # ---- one sweep -----------------------------------------------------------------------------------------------------
+    # ---- one sweep -------------------------------------------------------------------------------
 
     @contextmanager
     def _asking(self, back: bool) -> Iterator[Ask]:
-        """A sweep, as a function of what it begins with. A recorded one forward is a sweep back over another: a cotangent of
-        the sources is linear in the target's."""
+        """Yields a function that runs one sweep.
+
+        A recorded forward sweep is a backward sweep over another one: a cotangent of the sources is
+        linear in the target's.
+        """
         run = self.run
         if back or self.site is None:
             yield self._back if back else self._forward
             return
         site, trace = self.site, run.trace
-        u = trace.leaf(ones_like(run, self.target))  # not 0, where products with what is infinite don't move
+        # Not 0: a product of 0 and infinity has no tangent.
+        u = trace.leaf(ones_like(run, self.target))
         with seeing_itself(run) as view:
             cotangents = pulled(run, [(self.target, u)], set(self.sources), True, self.way)
 
@@ -168,7 +183,7 @@ class Sweeps:
         given = dict(zip(self.sources, tangents, strict=True))
         return [carry(self.run, self.records, given, self.target[1], self.way.outside)]
 
-    # ---- what came out -------------------------------------------------------------------------------------------------
+    # ---- results ---------------------------------------------------------------------------------
 
     def _stacked(self, parts: tuple[Any, ...], like: Any) -> Any:
         filled = tuple([zeros_like(self.run, like) if part is None else part for part in parts])
@@ -185,7 +200,7 @@ class Sweeps:
 
 
 def _folded(xp: Any, value: Any, group: Group) -> Any:
-    """The rows of a group that stands alone as a first axis."""
+    """Returns the rows of a group that has no parent as a first axis."""
     whole = type(value) is Lanes and value.group is group and value.array.shape[-1] == group.size
     array = value.array if whole else spread(xp, value, group).array
     last = array.ndim - 1
@@ -193,7 +208,7 @@ def _folded(xp: Any, value: Any, group: Group) -> Any:
 
 
 def _parts(run: Run, seed: Any, begins: list[Any]) -> list[Any]:
-    """A seed cut into what has the shape and dtype of each."""
+    """Splits a seed into parts with the shape and dtype of each value."""
     first, values = 0, []
     for like in map(primal, map(read, begins)):
         part = seed[first : first + count(shape_of(like))]

@@ -1,10 +1,16 @@
-"""The structure of Jacobians: which element of a target depends on which elements of the sources, whatever the values are.
+"""The sparsity of Jacobians: which element of a target depends on which elements of the sources,
+for any values.
 
-Index sets go forward through the records. An elementwise operation unites those of its operands. Where a linear one only
-moves elements, it is made to move their numbers: what it gives then tells where each came from. Where it adds them up, its
-transpose is made to. Of what works along an axis each element depends on its line, of a product of matrices or a convolution
-on lines and windows of each operand (`reach.py`). Anything else depends on everything.
-Nothing is read from the values that were computed; only indices count, which say what is moved.
+Index sets are propagated forward through the records:
+
+- An elementwise operation unites the sets of its operands.
+- A linear operation that only moves elements is applied to their numbers, and its result says where
+  each came from. If it adds elements up, its transpose is applied in the same way.
+- An operation along an axis depends on whole lines; a product of matrices or a convolution, on
+  intervals of each operand (`intervals.py`).
+- The result of any other operation depends on everything.
+
+No computed values are read, except indices, which say what is moved.
 """
 
 from __future__ import annotations
@@ -22,18 +28,18 @@ from ..operations.rules import array_language
 from ..trace.records import Record
 from ..trace.tape import Blank
 from ..values.lanes import Lanes
+from .intervals import lines, operand_intervals, united_lines
 from .patterns import FULL, NOTHING, Pattern, as_rows, empty, full, gathered, identity, of_sets, product, united, unrepeated
-from .reach import lines, reach, united_lines
 
 WHERE, PART, GETITEM, SETITEM, INDEX_ADD = (OPS[name] for name in ("where", "part", "getitem", "setitem", "index_add"))
-# What has its operands' elements in their places, whatever it does to rows.
-ALIKE = frozenset((WHERE, *(OPS[name] for name in ("pick_rows", "place_rows", "spread_rows", "merge_rows"))))
+# Operations that keep elements in their places, whatever they do to rows.
+PLACEWISE = frozenset((WHERE, *(OPS[name] for name in ("pick_rows", "place_rows", "spread_rows", "merge_rows"))))
 RUNNING = frozenset(OPS[name] for name in ("cumsum", "cumprod"))
-ROOM = 2**24  # columns of a pattern; one of more counts as full
-EXPANDED = 2**20  # columns that a full pattern may be made of, where it meets others
+ROOM = 2**24  # columns of a pattern; a larger one counts as full
+EXPANDED = 2**20  # columns of a full pattern that is written out to be joined with others
 
 
-# ---- index sets, through the records ---------------------------------------------------------------------------------
+# ---- index sets, through the records -------------------------------------------------------------
 
 
 class Rows(list[frozenset[int]]):
@@ -41,14 +47,18 @@ class Rows(list[frozenset[int]]):
 
 
 class Propagation:
-    """Index sets by number. `sources` have columns one after another, in all `width`; a source in `ends` has no others."""
+    """The propagation of index sets through records, by number of the value.
+
+    The columns of the `sources` follow one another, `width` in all; a source in `ends` depends on
+    no other.
+    """
 
     def __init__(self, sources: dict[int, tuple[int, ...]], ends: set[int]) -> None:
         self.sources, self.ends = sources, ends
         self.width = 0
         self.of: dict[int, Any] = {}
         self.uses: Counter[int] = Counter()
-        self.own: dict[int, Any] = {}  # of the sources, by themselves
+        self.own: dict[int, Any] = {}  # the columns of each source
         for number, shape in sources.items():
             self.own[number] = identity(count(shape), self.width) if shape else frozenset((self.width,))
             self.width += count(shape)
@@ -69,21 +79,21 @@ class Propagation:
                     found = of.get(in0, NOTHING)
                 else:
                     found = united([of.get(n, NOTHING) for n in record.inputs], self.width)
-            elif site.op.elementwise or site.op in ALIKE or site.op.category == "casting":
+            elif site.op.elementwise or site.op in PLACEWISE or site.op.category == "casting":
                 found = self._elementwise(record)
             else:
                 found = self._structural(record)
             of[number] = united([found, own[number]], self.width) if number in own else found
 
     def pattern(self, number: int) -> Any:
-        """The pattern of a value that was computed, or FULL; one row for a number."""
+        """Returns the pattern of a value that was computed, or FULL; one row for a number."""
         found = self.of[number]
         if type(found) is Rows:
             found = self.of[number] = of_sets(found)
         return as_rows(found)
 
     def _inputs(self, record: Record) -> list[tuple[int, Any, Any]]:
-        """The operands that depend on a source: index, operand, pattern."""
+        """Returns the operands that depend on a source: index, operand, pattern."""
         pairs = zip(record.site.operands, record.inputs, strict=True)
         operands = record.operands
         return [(k, operands[k], self.pattern(n)) for k, n in pairs if n in self.of]
@@ -94,13 +104,13 @@ class Propagation:
         return _settled(united(parts, self.width) if parts else empty(count(shape)), shape)
 
     def _spread(self, pattern: Any, shape: tuple[int, ...], onto: tuple[int, ...]) -> Any:
-        """The pattern of an operand as broadcasting repeats it."""
+        """Returns the pattern of an operand repeated as broadcasting repeats the operand."""
         if pattern is FULL or count(shape) == count(onto):
             return pattern
         xp = CPU.xp
         return gathered(pattern, xp.broadcast_to(xp.arange(count(shape)).reshape(shape), onto).ravel())
 
-    # ---- structural operations ---------------------------------------------------------------------------------------
+    # ---- structural operations -------------------------------------------------------------------
 
     def _structural(self, record: Record) -> Any:
         op, y, options = record.site.op, record.y, record.options
@@ -116,7 +126,7 @@ class Propagation:
         if type(options) is not OwnCall and not _differs(record):
             found = (
                 self._moved(record, inputs, shapes)
-                or self._added_up(record, inputs, shapes)
+                or self._reduced(record, inputs, shapes)
                 or self._along(record, inputs, shapes)
                 or self._multiplied(record, inputs, shapes)
             )
@@ -125,7 +135,9 @@ class Propagation:
         return parts if type(y) is list else parts[0]
 
     def _element(self, record: Record, options: Any) -> Any:
-        """Reading and writing one element, which loops do by the thousand; None where it is something else."""
+        """Returns the pattern of reading or writing one element, the fast path of loops; None for
+        another operation.
+        """
         op = record.site.op
         if op not in (GETITEM, SETITEM, INDEX_ADD):
             return None
@@ -150,9 +162,12 @@ class Propagation:
         return array
 
     def _moved(self, record: Record, inputs: list[tuple[int, Any, Pattern]], shapes: list[tuple[int, ...]]) -> list[Any] | None:
-        """The patterns of what only moves elements, or None. It is made to move numbers from 1 on, and once more their
-        squares: where the squares of what came first are what came then, each is one of them, or nothing. Of a multilinear
-        operation the other operands are ones."""
+        """Returns the patterns of an operation that only moves elements, or None.
+
+        It is applied to the numbers from 1 on, and then to their squares: if each result of the
+        second is the square of that of the first, each is one of the numbers, or 0. In a
+        multilinear operation the other operands are ones.
+        """
         op, xp = record.site.op, CPU.xp
         if not (op.linear or op.multilinear) or (op.multilinear and len(inputs) != 1):
             return None
@@ -172,7 +187,7 @@ class Propagation:
         return [gathered(whole, part.ravel().astype(int) - 1) for part in moved]
 
     def _together(self, patterns: list[Any], lengths: list[int]) -> Any:
-        """The rows of several patterns, one after another."""
+        """Returns the rows of several patterns, one after another."""
         if len(patterns) == 1:
             return patterns[0]
         if FULL in patterns:
@@ -184,8 +199,11 @@ class Propagation:
         starts = [p.starts[1:] + end for p, end in zip(patterns, ends[:-1], strict=True)]
         return Pattern(xp.concatenate([[0], *starts]), xp.concatenate([p.columns for p in patterns]))
 
-    def _added_up(self, record: Record, inputs: list[tuple[int, Any, Any]], shapes: list[tuple[int, ...]]) -> list[Any] | None:
-        """The pattern of what adds elements up, each into one place at most, or None: the transpose only moves them."""
+    def _reduced(self, record: Record, inputs: list[tuple[int, Any, Any]], shapes: list[tuple[int, ...]]) -> list[Any] | None:
+        """Returns the pattern of an operation that adds each element to at most one place, or None.
+
+        The transpose of such an operation only moves elements.
+        """
         op, xp = record.site.op, CPU.xp
         if not op.linear or op.vjp is None or len(shapes) != 1:
             return None
@@ -203,7 +221,9 @@ class Propagation:
         return [united(parts, self.width)]
 
     def _along(self, record: Record, inputs: list[tuple[int, Any, Any]], shapes: list[tuple[int, ...]]) -> list[Any] | None:
-        """The pattern of what works along an axis, or along some: each element depends on those of its line."""
+        """Returns the pattern of an operation along axes, where each element depends on those of
+        its line, or None.
+        """
         xp, options = CPU.xp, record.options
         if "axis" not in options or len(inputs) != 1 or len(shapes) != 1:
             return None
@@ -226,7 +246,7 @@ class Propagation:
         return [found if found is FULL else self._limited(found, results)]
 
     def _multiplied(self, record: Record, inputs: list[tuple[int, Any, Any]], shapes: list[tuple[int, ...]]) -> list[Any] | None:
-        """The pattern of what multiplies elements and adds the products up, or None."""
+        """Returns the pattern of an operation that adds up products of elements, or None."""
         op, xp = record.site.op, CPU.xp
         if not op.multilinear or len(shapes) != 1 or not inputs:
             return None
@@ -237,13 +257,13 @@ class Propagation:
             def call(v: Any, k: int = k, operands: list[Any] = operands) -> Any:
                 return _call(op, [*operands[:k], v[()], *operands[k + 1 :]], record.options)[0].ravel()
 
-            windows = reach(call, shape_of(operand))
-            if windows is None:
+            intervals = operand_intervals(call, shape_of(operand))
+            if intervals is None:
                 return None
-            line, lengths = lines(shape_of(operand), windows)
-            some = [window for window in windows if window is not None]
+            line, lengths = lines(shape_of(operand), intervals)
+            some = [interval for interval in intervals if interval is not None]
             found = pattern
-            if len(some) < len(windows):
+            if len(some) < len(intervals):
                 found = self._product(line, xp.arange(len(line)), count(tuple(lengths)), pattern)
             if found is not FULL:
                 whole = self._limited(found, xp.zeros(n, int)) if not some else None
@@ -252,14 +272,16 @@ class Propagation:
         return [united(parts, self.width)]
 
     def _running(self, pattern: Any, shape: tuple[int, ...], axis: int) -> Any:
-        """The pattern of running sums: each element depends on those up to it."""
+        """Returns the pattern of running sums, where each element depends on those up to it."""
         xp = CPU.xp
         lines = xp.moveaxis(xp.arange(count(shape)).reshape(shape), axis, -1).reshape(-1, shape[axis])
         later, earlier = xp.tril_indices(shape[axis])
         return self._product(lines[:, later].ravel(), lines[:, earlier].ravel(), count(shape), pattern)
 
     def _mixed(self, inputs: list[tuple[int, Any, Any]], shapes: list[tuple[int, ...]]) -> list[Any]:
-        """The patterns of what may depend on everything."""
+        """Returns the patterns of an operation whose results may depend on all elements of its
+        operands.
+        """
         if any(pattern is FULL for _, _, pattern in inputs):
             return [FULL] * len(shapes)
         columns = unrepeated(CPU.xp.concatenate([p.columns for _, _, p in inputs])) if inputs else empty(0).columns
@@ -278,18 +300,18 @@ class Propagation:
 
 
 def _differs(record: Record) -> bool:
-    """Whether the rows of an operation may move different elements, or rows and axes become each other."""
+    """Returns whether rows may move different elements, or rows and axes are exchanged."""
     indices = [v for k, v in enumerate(record.operands) if not record.site.op.moves_with(k)]
     return record.site.op.category == "lanes" or varies(record.options) or any(type(v) is Lanes for v in indices)
 
 
 def _settled(pattern: Any, shape: tuple[int, ...]) -> Any:
-    """A number's pattern as a set."""
+    """Returns the pattern of a number as a set; any other pattern as it is."""
     return pattern if shape or type(pattern) is not Pattern else pattern.row(0)
 
 
 def _stand_in(op: Op, k: int, operand: Any) -> Any:
-    """What takes the place of an operand that depends on no source."""
+    """Returns a value that replaces an operand which depends on no source."""
     xp = CPU.xp
     if not op.moves_with(k) or operand is None:
         return on_host(operand)
@@ -297,21 +319,21 @@ def _stand_in(op: Op, k: int, operand: Any) -> Any:
 
 
 def on_host(value: Any) -> Any:
-    """Indices in NumPy's memory, wherever they stand in options."""
+    """Returns indices in NumPy's memory, wherever they occur in options."""
     if isinstance(value, tuple | list):
         return type(value)([on_host(v) for v in value])
     return value.get() if hasattr(value, "get") and hasattr(value, "dtype") else value
 
 
 def _call(op: Op, operands: list[Any], options: Any) -> list[Any]:
-    """The results of an op on stand-ins for its operands."""
+    """Applies an op to stand-ins for its operands and returns its results."""
     options = {name: on_host(value) for name, value in options.items() if name != "inplace"}
     found = getattr(array_language(CPU, "float64"), op.name)(*operands, **options)
     return [CPU.xp.asarray(part) for part in (found if type(found) is list else [found])]
 
 
 def _pull(rule: Any, op: Op, k: int, g: Any, record: Record) -> Any:
-    """What the rule of a linear op gives for a cotangent."""
+    """Applies the pullback of a linear op to a cotangent."""
     options = {name: on_host(value) for name, value in record.options.items() if name != "inplace"}
     m, operands = array_language(CPU, "float64"), [CPU.operand(on_host(v)) for v in record.operands]
     y = Blank(shape_of(record.y), "float64") if shape_of(record.y) else CPU.operand(record.y)

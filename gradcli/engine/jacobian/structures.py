@@ -1,6 +1,7 @@
-"""What a Jacobian is made by, as far as the structure of the trace decides it: the sweeps, and where its entries then stand.
+"""The structure of a Jacobian: which sweeps compute it, and where its entries are in their results.
 
-Two runs that recorded the same operations on the same shapes have the same structure, so it is kept for the next.
+Two runs that recorded the same operations on the same shapes have the same structure, so it is
+cached.
 """
 
 from __future__ import annotations
@@ -15,16 +16,16 @@ from .colouring import colours, distinct, star, transposed
 from .patterns import FULL, Pattern, merged
 from .sparsity import Propagation, on_host
 
-SEEDS = 2**16  # numbers in the seeds of one that are kept
-KEPT = 2**24  # numbers in all structures that are kept, with what tells them apart
+SEEDS = 2**16  # numbers in the cached seeds of one structure, at most
+KEPT = 2**24  # numbers in all cached structures and their keys, at most
 
 
 class Entries(NamedTuple):
-    """The entries that aren't zero by structure, of the block by one source, row by row.
+    """The entries of the block by one source that aren't structurally zero, row by row.
 
     rows, columns  the elements of the target and of the source, counted in C order
-    places         where the entries stand in what the sweeps give, one after another
-    positions      where they stand in the whole block
+    places         the places of the entries in the concatenated results of the sweeps
+    positions      their places in the dense block
     """
 
     rows: Any
@@ -34,13 +35,13 @@ class Entries(NamedTuple):
 
 
 class Structure(NamedTuple):
-    """The entries of a Jacobian, and the sweeps that they come from.
+    """The entries of a Jacobian, and the sweeps that compute them.
 
-    back     whether these go back from the target; else forward from the sources
-    sweeps   how many there are
-    colour   of each element of the target, or of all sources: the sweep that carries it
-    entries  by each source
-    seeds    what the sweeps begin with, once they did (`seeds.py`)
+    back     whether the sweeps go backward from the target; else forward from the sources
+    sweeps   the number of sweeps
+    colour   the sweep that carries each element of the target, or of all sources
+    entries  the entries by each source
+    seeds    the seeds of the sweeps, once they were used (`seeds.py`)
     """
 
     back: bool
@@ -55,16 +56,18 @@ class Structure(NamedTuple):
         return len(self.colour) + seeds + 4 * sum(len(entries.rows) for entries in self.entries)
 
 
-_kept: OrderedDict[Any, tuple[Structure | None, int]] = OrderedDict()  # the last used last
+_kept: OrderedDict[Any, tuple[Structure | None, int]] = OrderedDict()  # least recently used first
 
 
 def structure(
     records: list[Record], sources: dict[int, tuple[int, ...]], target: tuple[int, tuple[int, ...]], ends: set[int], mode: str
 ) -> Structure | None:
-    """The structure of the derivatives of a target by sources, both numbers with their shapes, through these records; None
-    where each element of the target may depend on all of the sources'.
+    """Returns the structure of the derivatives of a target by sources, both given by number and
+    shape.
 
-    `mode` is "reverse", "forward", "auto" (whichever takes fewer sweeps) or "symmetric", for a gradient by its own source.
+    None if each element of the target may depend on all elements of the sources. `mode` is
+    "reverse", "forward", "auto" (whichever needs fewer sweeps) or "symmetric", for a gradient by
+    its own source.
     """
     key = _key(records, sources, target, ends, mode)
     if key in _kept:
@@ -84,8 +87,9 @@ def structure(
 
 
 class _Colouring(NamedTuple):
-    """Sweeps back or forward, the colours of what they begin with; of each entry, which sweep it is read from, and at which
-    element of what that gives."""
+    """The colours of the rows or columns, and for each entry the sweep and the element of its
+    result that hold it.
+    """
 
     back: bool
     colour: Any
@@ -96,21 +100,23 @@ class _Colouring(NamedTuple):
 def _coloured(pattern: Pattern, width: int, mode: str) -> _Colouring:
     rows, columns, longest = pattern.rows, pattern.columns, int(pattern.lengths.max(initial=0))
     back = distinct(pattern, width) if mode != "forward" else []
-    forth = (
+    forward = (
         distinct(transposed(pattern, width), len(pattern))
         if mode == "forward" or (mode == "auto" and colours(back) > longest)
         else []
     )
-    if mode == "forward" or (forth and colours(forth) < colours(back)):
-        colour = CPU.xp.asarray(forth, int)
+    if mode == "forward" or (forward and colours(forward) < colours(back)):
+        colour = CPU.xp.asarray(forward, int)
         return _Colouring(False, colour, colour[columns], rows)
     colour = CPU.xp.asarray(back, int)
     return _Colouring(True, colour, colour[rows], columns)
 
 
 def _symmetric(pattern: Pattern) -> _Colouring:
-    """By a star colouring of the pattern with what mirrors it, and the diagonal: index sets may be larger than need be, and
-    on one side only."""
+    """Returns a star colouring of the pattern united with its transpose and the diagonal.
+
+    Both are added because index sets may be larger than necessary, and on one side only.
+    """
     xp = CPU.xp
     n = len(pattern)
     rows, columns, diagonal = pattern.rows, pattern.columns, xp.arange(n)
@@ -125,7 +131,7 @@ def _symmetric(pattern: Pattern) -> _Colouring:
 
 
 def _of_sources(pattern: Pattern, colouring: _Colouring, sizes: list[int]) -> Structure:
-    """The structure with the entries of each source by themselves."""
+    """Returns the structure, with the entries split by source."""
     back, colour, sweep, at = colouring
     rows, columns = pattern.rows, pattern.columns
     entries, first = [], 0
@@ -138,13 +144,15 @@ def _of_sources(pattern: Pattern, colouring: _Colouring, sizes: list[int]) -> St
     return Structure(back, int(colour.max(initial=-1)) + 1, colour, entries, {})
 
 
-# ---- what decides the structure ----------------------------------------------------------------------------------------
+# ---- the key of a structure ----------------------------------------------------------------------
 
 
 def _key(
     records: list[Record], sources: dict[int, tuple[int, ...]], target: tuple[int, tuple[int, ...]], ends: set[int], mode: str
 ) -> Any:
-    """All that the structure depends on: operations and their places, what reads what, shapes, indices."""
+    """Returns all that determines the structure: operations and their places, their inputs, shapes,
+    indices.
+    """
     names: dict[int, int] = {number: -1 - k for k, number in enumerate(sources)}
     parts: list[Any] = [mode, tuple(sources.values()), target[1], *[number in ends for number in sources]]
     for k, record in enumerate(records):
@@ -162,7 +170,7 @@ def _key(
             names[number] = k
         if type(y) is float and (site.narrow or site.scalar):
             continue
-        if site.op.elementwise:  # its operands have shapes that broadcasting brings to this one
+        if site.op.elementwise:  # its operands broadcast to this shape
             parts.append(shape_of(y))
             continue
         parts += (_shapes(y), *[_frozen(v, True) for v in a], _frozen(b))
@@ -175,7 +183,9 @@ def _shapes(value: Any) -> Any:
 
 
 def _frozen(value: Any, operand: bool = False) -> Any:
-    """A value that tells options apart. Of an operand its shape; of one that holds indices, the indices."""
+    """Returns a hashable key of a value: of an operand its shape, or its elements if they are
+    indices.
+    """
     kind = type(value)
     if operand and (kind is Blank or getattr(value, "dtype", None) is None or value.dtype.kind not in "iu"):
         return shape_of(value)

@@ -77,7 +77,7 @@ class Run:
     place      the statement being executed, if the settings want it tracked
     level      the innermost level that a transform has opened (`boxes.py`); `trace` is that of the innermost reverse one
     asks       whether a function of the program asks for a gradient of a value, so that tangents need a trace
-    bodies     how many calls are inside each other whose tangents go over the trace (`levels.py`)
+    bodies     how many calls are inside each other whose tangents go over the trace (`transforms/forward_level.py`)
     recordings how many calls are inside each other that are recorded for a transform
     derives    whether the program asks for a derivative of a function, which may be read as a formula
     compiled   the program that it executes (`evaluator.py`)

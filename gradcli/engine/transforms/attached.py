@@ -1,7 +1,9 @@
-"""Attached gradients, as MXNet has them: `attach_grad`, `record`, and what `x.grad` reads. `backward.py` fills them.
+"""Attached gradients in the style of MXNet: `attach_grad`, `record` and `x.grad`. `backward.py`
+fills them.
 
-A name with an attached gradient holds a variable: a leaf wherever it is read, whatever led to its value. `record` opens a
-window on the trace, as a tape does, and segments note where one was open.
+A name with an attached gradient holds a variable, which is a leaf wherever it is read, however its
+value was computed. `record` opens a window on the trace, as a tape does; the trace's segments note
+where one was open.
 """
 
 from __future__ import annotations
@@ -28,11 +30,14 @@ REQUESTS = ("write", "add", "null")
 _Result = TypeVar("_Result")
 
 
-# ---- record ----------------------------------------------------------------------------------------------------------
+# ---- record --------------------------------------------------------------------------------------
 
 
 def recorded(run: Run, action: Callable[[], _Result]) -> _Result:
-    """What `action` returns; what it computes is recorded for `backward`, also where everything else is paused."""
+    """Runs `action` and returns its result.
+
+    What it computes is recorded for `backward`, even inside `pause`.
+    """
     windows = [RecordWindow(trace) for trace in run.traces()]
     for window in windows:
         window.trace.open(window)
@@ -43,19 +48,23 @@ def recorded(run: Run, action: Callable[[], _Result]) -> _Result:
             window.trace.close(window)
 
 
-# ---- attach_grad -----------------------------------------------------------------------------------------------------
+# ---- attach_grad ---------------------------------------------------------------------------------
 
 
 def attach_grad(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> None:
-    """`attach_grad` as a value that is called: of variables only, since there is no name that it could make hold one."""
+    """Implements `attach_grad` called as a function value, which accepts variables only: it has no
+    name that it could bind to a new variable.
+    """
     attach(run, operands[0], read(options["req"]), site.span)
 
 
 def attach(run: Run, value: Any, req: Any, span: Span, name: str = "") -> Any:
-    """Attaches a gradient of zeros to a variable, or to all variables in a list or dict; returns the value.
+    """Attaches a gradient of zeros to a variable, or to all variables in a list or dict; returns
+    the value.
 
-    A plain or traced value becomes the state of a new variable called `name`, which is returned instead.
-    Raises GradcliError for what has no gradient, and for a value without a name.
+    A plain or traced value becomes the state of a new variable called `name`, which is returned
+    instead. Raises GradcliError for a value that isn't differentiable, and for a number without a
+    name.
     """
     if req not in REQUESTS:
         run.fail("E311", f"`req` is {describe(req)}", span, help='it is "write", "add" or "null"')

@@ -1,12 +1,11 @@
-"""`backward`: fills attached gradients, and consumes the operations that it walked.
+"""The builtin `backward`: it fills attached gradients and consumes the operations that it passed.
 
-It looks for what `record` blocks saw between its heads and attached variables, and sweeps over that alone. Consumption is
-a mark that segments keep and that nothing but another `backward` reads.
+It sweeps over what `record` blocks recorded between its heads and the attached variables, and over
+nothing else. Segments mark an operation as consumed; only a later `backward` reads that mark.
 """
 
 from __future__ import annotations
 
-from collections.abc import Set
 from typing import Any, NoReturn
 
 from ...diagnostics import Diagnostic, GradcliError, Span
@@ -18,19 +17,22 @@ from ..operations.apply import apply
 from ..trace.changes import note
 from ..trace.keeping import KeepingTrace
 from ..trace.run import Run
-from ..trace.tape import STRIDE, Segment, Site, Traced, primal, reachable
-from ..trace.windows import Window, inputs_of, stretch_at
+from ..trace.tape import STRIDE, Site, Traced, primal
+from ..trace.windows import stretch_at
 from ..values.kinds import Variable, describe, leaves, read
 from .attached import recorded
+from .backward_window import BackwardWindow
 
 ADD = OPS["add"]
 
 
 def backward(run: Run, site: Site, operands: list[Any], options: dict[str, Any]) -> None:
-    """`backward(target)`: fills the gradient of every attached variable that the target depends on.
+    """Implements `backward(target)`: fills the gradient of every attached variable that the target
+    depends on.
 
-    Before the first is filled, all are computed. Raises GradcliError: E325 for a target that no `record` block computed
-    from something attached, E326 where an operation on the way was consumed.
+    All gradients are computed before the first is filled. Raises GradcliError: E325 for a target
+    that no `record` block computed from an attached variable, E326 where an operation on the path
+    was consumed.
     """
     target, span = operands[0], site.span
     retain, create = (_flag(run, name, options[name], span) for name in ("retain", "create"))
@@ -40,14 +42,15 @@ def backward(run: Run, site: Site, operands: list[Any], options: dict[str, Any])
         run.fail("E325", message, span, help="go back from the values of one `record` block")
     seeds = seeds_for(run, heads, target, options["head"], site, given="head")
     attached = {v.number: v for v in run.attached.values() if v.req != "null"}
-    path = Path(heads, attached.keys())
+    path = BackwardWindow(heads, attached.keys())
     if path.marked.isdisjoint(head[1] for head in heads):
         _fail_unattached(run, path, span)
     _verify_not_consumed(run, path, span)
     variables = [v for number, v in attached.items() if number in path.marked]
     if create or path.trace.keeps_constants:  # closed forms are read through gradients, too
         filled = recorded(run, lambda: _filled(run, site, variables, gradients(run, seeds, variables, True, path)))
-        path.trace.switched += 1  # what is filled outlives a function that a transform calls: its numbers mustn't come again
+        # The gradients outlive a function that a transform calls: their numbers mustn't be reused.
+        path.trace.switched += 1
     elif path.trace.level:  # its records hold values of the levels below
         found = gradients(run, seeds, variables, True, path)
         filled = _filled(run, site, variables, [primal(g) for g in found])
@@ -69,18 +72,23 @@ def _flag(run: Run, name: str, value: Any, span: Span) -> bool:
 
 
 def _filled(run: Run, site: Site, variables: list[Variable], found: list[Any]) -> list[Any]:
-    """What the gradients are from now on."""
+    """Returns the new gradients of the variables: replaced or added to, as each variable's `req`
+    says.
+    """
     return [
         v.grad if g is None else apply(run, site.derived(ADD), (v.grad, g)) if v.req == "add" else g
         for v, g in zip(variables, found, strict=True)
     ]
 
 
-# ---- what is refused -------------------------------------------------------------------------------------------------
+# ---- what is refused -----------------------------------------------------------------------------
 
 
 def _head(run: Run, value: Any, span: Span) -> Traced:
-    """A head as the trace has it. Raises GradcliError (E325) for one that no `record` block computed."""
+    """Returns a head as the trace holds it.
+
+    Raises GradcliError (E325) if no `record` block computed it.
+    """
     verify_target(run, value, span)
     name = f"the variable `{value.name}`" if type(value) is Variable else "a variable"
     head = read(value)
@@ -107,7 +115,10 @@ def _place(span: Span, seen_from: Span) -> str:
 
 
 def _fail_plain(run: Run, head: Any, span: Span) -> NoReturn:
-    """Fails for a head without a history. What cut it, only a run that keeps everything can tell."""
+    """Fails for a head without a history.
+
+    Only a run that keeps everything can say what cut the history.
+    """
     message = f"the head of `backward` is a plain value: {describe(head)}"
     if type(head) is tuple and isinstance(trace := head[2].trace, KeepingTrace):
         ancestry = Ancestry(trace)
@@ -120,7 +131,7 @@ def _fail_plain(run: Run, head: Any, span: Span) -> NoReturn:
     run.fail("E325", message, span, "nothing that led to it was recorded", help)
 
 
-def _fail_unattached(run: Run, path: Path, span: Span) -> NoReturn:
+def _fail_unattached(run: Run, path: BackwardWindow, span: Span) -> NoReturn:
     message = "the head of `backward` depends on nothing with an attached gradient"
     if path.outside is not None:
         label = f"{_place(path.outside.span, span)} was computed outside `record`, and counts as constant"
@@ -134,7 +145,7 @@ def _fail_unattached(run: Run, path: Path, span: Span) -> NoReturn:
     run.fail("E325", message, span, label, help)
 
 
-def _verify_not_consumed(run: Run, path: Path, span: Span) -> None:
+def _verify_not_consumed(run: Run, path: BackwardWindow, span: Span) -> None:
     found = path.consumed()
     if found is None:
         return
@@ -143,107 +154,3 @@ def _verify_not_consumed(run: Run, path: Path, span: Span) -> None:
     label = f"`{site.span.text}` on {_place(site.span, span)} was consumed by {by}"
     help = f"write `retain = true` in the `backward` on {_place(consumer, span)} to go this way again"
     run.fail("E326", "this `backward` needs an operation that was consumed", span, label, help)
-
-
-# ---- what is walked --------------------------------------------------------------------------------------------------
-
-
-class Path(Window):
-    """The window that a `backward` looks through: what `record` saw between its heads and the attached variables.
-
-    marked   the numbers of these operations, and of the variables that they lead to
-    steps    the operations' numbers by segment, the newest segment first, in it the oldest number first
-    leaves   all leaves that the ways back lead to
-    outside  the newest operation that ends a way back because no `record` saw it
-    """
-
-    __slots__ = ("leaves", "marked", "outside", "steps")
-
-    def __init__(self, heads: list[Traced], attached: Set[int]) -> None:
-        super().__init__(heads[0][2].trace, automatic=False)
-        self.steps: list[tuple[Segment, list[int]]] = []
-        self.outside: Site | None = None
-        self.leaves = self._walk_back(heads)
-        self.marked = set(self.leaves & attached)
-        if self.outside is None and self.marked == self.leaves and not self.trace.keeps_all:
-            for _, numbers in self.steps:  # every way back ends at an attached variable
-                self.marked.update(numbers)
-        else:
-            self._mark()
-
-    def _walk_back(self, heads: list[Traced]) -> set[int]:
-        """Collects what the heads depend on; returns the leaves that it comes to."""
-        active = self.trace.active if isinstance(self.trace, KeepingTrace) else None
-        pending = {head[1] for head in heads}
-        for segment in reachable([head[2] for head in heads], 0):
-            first, records = segment.first, segment.records
-            newest = max(pending, default=-1)
-            if newest < 0:
-                break  # only leaves are left
-            left = sum([number >= first for number in pending])
-            inside, since = stretch_at(segment.stretches, newest)
-            numbers: list[int] = []
-            for number in range(newest, first - 1, -1):
-                if number not in pending:
-                    continue
-                pending.remove(number)
-                left -= 1
-                if number < since:
-                    inside, since = stretch_at(segment.stretches, number)
-                k = (number - first) * STRIDE
-                if active is not None and number not in active:
-                    pass
-                elif inside:
-                    numbers.append(number)
-                    for n in inputs_of(records[k + 1], records[k + 2]):
-                        if n not in pending:
-                            pending.add(n)
-                            left += n >= first
-                elif self.outside is None:
-                    self.outside = records[k]
-                if not left:
-                    break
-            if numbers:
-                numbers.reverse()
-                self.steps.append((segment, numbers))
-        return pending
-
-    def _mark(self) -> None:
-        """Keeps, of what was collected, what depends on a variable in `marked`."""
-        marked = self.marked
-        for segment, numbers in reversed(self.steps):
-            first, records = segment.first, segment.records
-            kept = []
-            for number in numbers:
-                k = (number - first) * STRIDE
-                in0, in1 = records[k + 1], records[k + 2]
-                if in0 in marked or in1 in marked or (type(in0) is tuple and not marked.isdisjoint(in0)):
-                    marked.add(number)
-                    kept.append(number)
-            numbers[:] = kept
-
-    def sees_all(self, wanted: set[int]) -> bool:
-        return False
-
-    def marks(self, segments: list[Segment], wanted: set[int]) -> tuple[set[int], set[int]]:
-        return self.marked, set()
-
-    def first_number(self) -> int:
-        return self.steps[-1][0].first
-
-    def consumed(self) -> tuple[Site, Span] | None:
-        """The newest operation that an earlier `backward` has consumed, and where that stands."""
-        for segment, numbers in self.steps:
-            first, consumed = segment.first, segment.consumed
-            for number in reversed(numbers) if consumed else ():
-                k = number - first
-                by = consumed[k] if k < len(consumed) else None
-                if by is not None:
-                    return segment.records[k * STRIDE], by
-        return None
-
-    def consume(self, by: Span) -> None:
-        for segment, numbers in self.steps:
-            segment.consumed += [None] * (len(segment) - len(segment.consumed))
-            for number in numbers:
-                segment.consumed[number - segment.first] = by

@@ -1,8 +1,7 @@
-"""Transforms by floats, the common case made short: what `transforms.py` does, where it takes no more than a sweep over floats,
-or the tangent of one.
+"""The fast path of transforms by floats, where one sweep over floats, or one tangent, suffices.
 
-Nothing is decided here but whether that is so. Where it isn't, the function has been called all the same, and what came of
-that is handed over.
+Nothing is decided here but whether that is so. Where it isn't, the function has been called all the
+same, and its recording is returned to continue with.
 """
 
 from __future__ import annotations
@@ -14,17 +13,20 @@ from ..trace.run import Run
 from ..trace.tape import Segment, Site, leaf_numbers
 from ..values.boxes import Dual
 from ..values.kinds import List, Variable
-from .levels import Recording, level_numbers, parted
+from .forward_level import parted
+from .recording import Recording, level_numbers
 
 
 def is_short(run: Run) -> bool:
-    """Whether a transform may take a short cut where all that it opens is a window on the main trace, which records."""
+    """Returns whether a transform may take the fast path: it would only open a window on the main
+    trace, which records.
+    """
     trace = run.trace
     return run.short_cuts and not (run.level or run.asks or trace.keeps_all) and trace.main.recording
 
 
 def are_floats(arguments: list[Any], positions: list[int]) -> bool:
-    """Whether the arguments at the positions are floats, lists of floats and dicts of floats."""
+    """Returns whether the arguments at the positions are floats, or lists or dicts of floats."""
     for k in positions:
         value = arguments[k]
         if type(value) is Variable:
@@ -40,9 +42,13 @@ def are_floats(arguments: list[Any], positions: list[int]) -> bool:
 def value_and_slopes(
     run: Run, function: Any, arguments: list[Any], positions: list[int], x: float | None, seed: float, site: Site
 ) -> tuple[float, list[float]] | Recording:
-    """The value of a function, and its derivatives, times `seed`, by the numbers in the arguments at the positions, in order:
-    by the float x if that is all, else by what `are_floats`. What was recorded, where the value is no float or depends on
-    something outside. Where `is_short`."""
+    """Returns the value of a function and its derivatives, times `seed`, by the floats at the
+    positions.
+
+    The argument is the float `x`, or if that is None, `are_floats` holds for the arguments. Returns
+    a `Recording` of the call instead where the value is no float or depends on something outside.
+    Call it only where `is_short` holds.
+    """
     trace = run.trace
     before, limit, switched = trace.segment, trace.limit, trace.switched
     since = trace.number = trace.number + 1
@@ -75,7 +81,9 @@ def value_and_slopes(
 
 
 def _boxed(value: Any, begin: Segment, inputs: list[Any]) -> Any:
-    """A float as an input of a call that `begin` was begun for; or a list or dict of such."""
+    """Returns a float as a traced input in the segment `begin`, or a list or dict of floats as such
+    inputs.
+    """
     if type(value) is List:
         return List([_boxed(item, begin, inputs) for item in value.items])
     if type(value) is dict:
@@ -88,7 +96,9 @@ def _boxed(value: Any, begin: Segment, inputs: list[Any]) -> Any:
 
 
 def along_float(run: Run, function: Any, arguments: list[Any], x: float, tangent: float, site: Site) -> tuple[Any, Any]:
-    """What `along` gives where the first argument, the float x, moves, and nothing asks for gradients of values."""
+    """Does what `along` does where only the first argument, the float x, moves, and the program
+    asks for no gradients of values.
+    """
     outside = run.level
     level = run.level = next(level_numbers)
     given = arguments.copy()

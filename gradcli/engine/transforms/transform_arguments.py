@@ -1,5 +1,4 @@
-"""What a transform is called with: the vector, keywords at their positions, lists of numbers as arrays; and the structure
-of what it differentiates by."""
+"""The arguments of a transform: the vector, keywords, and the sources that it differentiates by."""
 
 from __future__ import annotations
 
@@ -11,11 +10,15 @@ from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.kinds import Instance, List, Transform, leaves, map_structure, read
 
-VECTORS = {"jvp": "v", "value_and_jvp": "v", "hvp": "v", "vjp": "u"}  # the keyword of the vector, by kind
+# The keyword of the vector by the kind of transform.
+VECTORS = {"jvp": "v", "value_and_jvp": "v", "hvp": "v", "vjp": "u"}
 
 
 def take_vector(run: Run, transform: Transform, arguments: list[Any], keywords: dict[str, Any], site: Site) -> Any:
-    """Takes the vector out of the arguments. With `wrt` they come in the function's order, and the vector by its keyword."""
+    """Removes the vector from the arguments and returns it.
+
+    With `wrt` the arguments come in the function's order, and the vector must be a keyword.
+    """
     name, called = VECTORS[transform.kind], transform.name
     if name in keywords:
         return keywords.pop(name)
@@ -28,7 +31,7 @@ def take_vector(run: Run, transform: Transform, arguments: list[Any], keywords: 
 
 
 def take_positions(run: Run, function: Any, arguments: list[Any], keywords: dict[str, Any], site: Site) -> None:
-    """Moves keyword arguments to their positions, as far as these are without a gap."""
+    """Moves keyword arguments to their positions, up to the first parameter that is missing."""
     while type(function) is Transform:
         function = function.function
     if type(function) is Instance:
@@ -43,8 +46,10 @@ def take_positions(run: Run, function: Any, arguments: list[Any], keywords: dict
         arguments.append(keywords.pop(name))
 
 
-class Structure:
-    """The arguments that a transform differentiates by: from a flat list of their numbers to their structure."""
+class Sources:
+    """The arguments that a transform differentiates by: their structure, and the flat list of their
+    numbers.
+    """
 
     __slots__ = ("arguments", "flat", "listed", "numbers")
 
@@ -53,15 +58,16 @@ class Structure:
         self.listed = isinstance(wrt, list)
         if not isinstance(wrt, list):
             self.arguments = argument = arguments[wrt]
-            self.flat = type(argument) is not List and type(argument) is not dict  # the common case, made short
+            self.flat = type(argument) is not List and type(argument) is not dict  # the fast path
             self.numbers = [read(v) for v in leaves(argument)] if not self.flat else [read(argument)]
             return
-        chosen = [arguments[k] for k in transform.positions]
-        self.arguments = List(chosen)
-        self.flat = not any([type(v) is List or type(v) is dict for v in chosen])  # noqa: C419
-        self.numbers = [read(v) for v in (chosen if self.flat else leaves(self.arguments))]
+        selected = [arguments[k] for k in transform.positions]
+        self.arguments = List(selected)
+        self.flat = not any([type(v) is List or type(v) is dict for v in selected])  # noqa: C419
+        self.numbers = [read(v) for v in (selected if self.flat else leaves(self.arguments))]
 
-    def of(self, values: list[Any]) -> Any:
+    def rebuild(self, values: list[Any]) -> Any:
+        """Returns the structure of the arguments with these values in place of their numbers."""
         if self.flat:
             return List(values) if self.listed else values[0]
         rest = iter(values)

@@ -18,7 +18,7 @@ from ...engine.backends.backend import CPU, shape_of
 from ...engine.evaluator import execute, new_run, release
 from ...engine.operations.by_rows import ApartError
 from ...engine.trace.run import Run
-from ...engine.transforms.levels import perturb
+from ...engine.transforms.forward_level import perturb
 from ...engine.values.boxes import level_of, lowered, primal
 from ...engine.values.kinds import Variable, leaves, read
 from ...engine.values.lanes import Group, Lanes, UnrelatedError

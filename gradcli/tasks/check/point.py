@@ -15,7 +15,7 @@ from ...engine.backends.backend import CPU, is_complex, is_inexact, shape_of
 from ...engine.evaluator import compile_program, execute, new_run, release
 from ...engine.trace.run import Run
 from ...engine.trace.tape import Traced
-from ...engine.transforms.levels import perturb
+from ...engine.transforms.forward_level import perturb
 from ...engine.values.boxes import primal
 from ...engine.values.kinds import leaves, read
 from ...lang import program

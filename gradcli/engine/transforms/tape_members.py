@@ -1,4 +1,6 @@
-"""`tape`, `watch` and `pause`: the windows that programs open, and what a tape answers."""
+"""The members of a tape, such as `t.gradient(…)` and `t.watch(…)`, and how windows watch
+variables.
+"""
 
 from __future__ import annotations
 
@@ -21,18 +23,20 @@ from ..values.kinds import Instance, List, Tape, Variable, describe, read
 
 
 def unwatch(run: Run, window: Window) -> None:
-    """Ends a window's watch: its variables are leaves no longer, unless another window watches them."""
+    """Ends a window's watch: its variables are no longer leaves, unless another window watches
+    them.
+    """
     for variable in window.watched or ():
         variable.watchers -= 1
         attach(run, variable)
     window.watched = None
 
 
-# ---- watch -----------------------------------------------------------------------------------------------------------
+# ---- watch ---------------------------------------------------------------------------------------
 
 
 def watch(run: Run, window: Window, value: Any, span: Any) -> None:
-    """Makes a window watch a value: a variable, something the trace has, or a list or dict of these."""
+    """Makes a window watch a value: a variable, a traced value, or a list or dict of these."""
     if type(value) is List or type(value) is dict:
         for item in value.values() if type(value) is dict else value:
             watch(run, window, item, span)
@@ -56,11 +60,14 @@ def watch(run: Run, window: Window, value: Any, span: Any) -> None:
         run.fail("E312", f"{describe(value)} can't be watched", span, help=help)
 
 
-# ---- what a tape answers ---------------------------------------------------------------------------------------------
+# ---- what a tape answers -------------------------------------------------------------------------
 
 
 def call(run: Run, tape: Tape, name: str, arguments: list[Any], keywords: dict[str, Any], site: Site) -> Any:
-    """`t.gradient(…)` and the other members of a tape. Raises GradcliError (E309) for a name that isn't one."""
+    """Calls a member of a tape, such as `t.gradient(…)`.
+
+    Raises GradcliError (E309) for an unknown member.
+    """
     if name not in _MEMBERS:
         run.fail("E309", f"a tape has no member `{name}`", site.span, help=did_you_mean(name, _MEMBERS))
     signature, member = _MEMBERS[name]
@@ -77,7 +84,10 @@ def call(run: Run, tape: Tape, name: str, arguments: list[Any], keywords: dict[s
 
 
 def _asked(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A request for a derivative: a tape that isn't persistent answers one, and doesn't record it in its own block."""
+    """Wraps a member that asks for a derivative.
+
+    A tape that isn't persistent answers one such request, and doesn't record it in its own block.
+    """
 
     def request(run: Run, window: Window, site: Site, operands: list[Any], options: dict[str, Any]) -> Any:
         if window.spent and not window.persistent:
@@ -119,4 +129,5 @@ _MEMBERS: dict[str, tuple[Signature, Callable[..., Any]]] = {
     "watched_variables": (Signature(""), _watched_variables),
     "reset": (Signature(""), _reset),
 }
-REQUESTS = frozenset(("gradient", "jacobian", "batch_jacobian"))  # of these, the ones that ask for a derivative
+# The members that ask for a derivative.
+REQUESTS = frozenset(("gradient", "jacobian", "batch_jacobian"))

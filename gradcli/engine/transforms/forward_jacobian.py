@@ -1,7 +1,8 @@
-"""Jacobians in forward mode: tangents that go along with calls of a function, which keep nothing.
+"""Jacobians in forward mode: calls of a function carry tangents along, and record nothing.
 
-A call carries the tangents of many elements at once, as rows (`lanes.py`), while what the function computes is shared by all
-of them; of few elements, and where a rule of the program's may do something else for each, one after another.
+One call carries the tangents of many elements, each as a row (`lanes/`), and computes the primal
+once for all of them. Where there are few elements, or where a rule of the program may treat each of
+them differently, they are carried one by one.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 
 from ...ops import OPS
 from ..backends.backend import count, dtype_name, is_complex, is_inexact, shape_of
-from ..jacobian.jacobians import turned, unit
+from ..jacobian.jacobians import gradient_by_complex, unit
 from ..jacobian.seeds import TOGETHER
 from ..lanes.mapping import on_rows, opened
 from ..operations.apply import apply
@@ -23,12 +24,16 @@ from ..values.lanes import Lanes
 CONCATENATE, FOLD, STACK = OPS["concatenate"], OPS["fold_rows"], OPS["stack"]
 FEW = 2  # elements
 
-Move = Callable[[list[Any]], list[Any]]  # how the numbers of the value move along tangents of the arguments' numbers
+# Maps tangents of the arguments' numbers to tangents of the value's numbers.
+Move = Callable[[list[Any]], list[Any]]
 
 
 def columns(run: Run, move: Move, numbers: list[Any], site: Site) -> list[list[Any]]:
-    """By each of the arguments' numbers, how each number of the value moves with it: along a last axis, with each of its
-    elements. Nothing for one that isn't differentiable, or empty."""
+    """Returns the columns of the Jacobian, by argument and by number of the value.
+
+    `numbers` are the numbers among the arguments. Each column has the derivatives by a number's
+    elements along its last axis. The list of a number that is empty or not differentiable is empty.
+    """
     found: list[list[Any]] = []
     for j, source in enumerate(numbers):
         like = primal(source)
@@ -52,18 +57,25 @@ def columns(run: Run, move: Move, numbers: list[Any], site: Site) -> list[list[A
 
 
 def _alone(run: Run, along: Callable[[Any], list[Any]], like: Any, k: int, site: Site) -> list[Any]:
-    """One element's column; of a complex one by two calls, along 1 and along i."""
+    """Returns the column of one element; a complex one takes two calls, along 1 and along i."""
     seed = unit(run, like, k)
     column = along(seed)
-    return [turned(run, site, *pair) for pair in zip(column, along(seed * 1j), strict=True)] if is_complex(like) else column
+    return (
+        [gradient_by_complex(run, site, *pair) for pair in zip(column, along(seed * 1j), strict=True)]
+        if is_complex(like)
+        else column
+    )
 
 
 def _together(run: Run, along: Callable[[Any], list[Any]], like: Any, first: int, last: int, site: Site) -> list[Any]:
-    """The columns of the elements from `first` up to `last`, each a row."""
+    """Returns the columns of the elements from `first` up to `last`, computed by one call with a
+    row for each.
+    """
     xp, shape, rows = run.backend.xp, shape_of(like), last - first
     ones = xp.zeros((rows, count(shape)), dtype_name(like))
     ones[xp.arange(rows), xp.arange(first, last)] = 1.0
-    seed = ones.reshape(rows, *shape).transpose(*range(1, len(shape) + 1), 0)  # not in memory, where rows stay together
+    # A view: in memory each row stays contiguous.
+    seed = ones.reshape(rows, *shape).transpose(*range(1, len(shape) + 1), 0)
     outside, group = run.group, opened(run, rows)
     seed = Lanes(seed if outside is None else xp.tile(seed, outside.size), group)
     column = on_rows(run, group, lambda: along(seed), site)

@@ -1,0 +1,71 @@
+"""Second derivatives of functions: `hessian` and `hvp`, composed of first derivatives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..ad.derivatives import beside, direction, seeds_for, verify_target
+from ..backends.backend import count, is_inexact, shape_of
+from ..jacobian.jacobians import verify_real
+from ..trace.run import Run
+from ..trace.tape import Site
+from ..values.boxes import primal
+from ..values.kinds import List, Transform, leaves, read
+from .first_derivatives import gradient_or_zero, value_and_gradient, with_zeros
+from .forward_level import along
+from .jacobian_transforms import jacobian
+from .recording import Recording
+from .transform_arguments import Sources
+
+# The kind of transform that `hessian` and `hvp` differentiate; programs can't name it.
+GRADIENTS = "gradients"
+# From this many numbers on, carrying tangents over a sweep is faster than a second sweep.
+MANY_NUMBERS = 10_000
+
+
+def gradients(run: Run, transform: Transform, arguments: list[Any], keywords: dict[str, Any], vector: Any, site: Site) -> List:
+    """Returns a list of the gradients by those arguments that are differentiable."""
+    once, run.once = run.once, False  # the caller differentiates them again
+    try:
+        _, found = value_and_gradient(run, transform, arguments, keywords, None, site)
+        return List([g for g in leaves(found) if g is not None])
+    finally:
+        run.once = once
+
+
+def hessian(run: Run, transform: Transform, arguments: list[Any], keywords: dict[str, Any], vector: Any, site: Site) -> Any:
+    sources = Sources(transform, arguments)
+    verify_real(run, sources.numbers, site.span)
+    gradients = Transform(GRADIENTS, transform.function, transform.wrt)
+    outer = Transform("jacobian", gradients, transform.wrt, transform.mode, transform.sparse)
+    symmetric = len(sources.numbers) == 1
+    rows = iter(jacobian(run, outer, arguments, keywords, None, site, symmetric))
+    nothing = sources.rebuild([None] * len(sources.numbers))
+    return sources.rebuild([next(rows) if is_inexact(primal(v)) else nothing for v in sources.numbers])
+
+
+def hvp(run: Run, transform: Transform, arguments: list[Any], keywords: dict[str, Any], vector: Any, site: Site) -> Any:
+    """Implements `hvp`: the Hessian times the vector.
+
+    The Hessian is symmetric, so the product is also the vector times the Hessian, which is a second
+    sweep. Only where there are many numbers are tangents carried over the first sweep.
+    """
+    sources = Sources(transform, arguments)
+    verify_real(run, sources.numbers, site.span)
+    vectors = vector if sources.listed else List([vector])
+    selected = List([arguments[k] for k in transform.positions])
+    pairs = [(read(v), t) for v, t in beside(run, selected, vectors, site, "vector", "argument")]
+    tangents = [direction(run, v, t, site, "argument") if is_inexact(primal(v)) else None for v, t in pairs]
+    gradients = Transform(GRADIENTS, transform.function, transform.wrt)
+    if run.rules or sum(count(shape_of(primal(v))) for v in sources.numbers) < MANY_NUMBERS:
+        recording = Recording(run, gradients, arguments, keywords, transform.positions, site)
+        vectors = List([t for t in tangents if t is not None])
+        found = recording.pull(seeds_for(run, verify_target(run, recording.value, site.span), recording.value, vectors, site))
+        recording.finish()
+    else:
+        value, tangent = along(run, gradients, arguments, keywords, transform.positions, tangents, site)
+        moved = leaves(with_zeros(run, value, tangent))
+        found = [None if t is None else next(moved) for t in tangents]
+    return sources.rebuild(
+        [gradient_or_zero(run, None, source, g, site) for source, g in zip(sources.numbers, found, strict=True)]
+    )
