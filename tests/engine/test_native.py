@@ -145,8 +145,8 @@ def test_only_what_has_one_right_result_is_native() -> None:
 
 def test_native_code_takes_over_once_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[Any] = []
-    mapped = native_source.mapped
-    monkeypatch.setattr(native_source, "mapped", lambda *given: calls.append(given) or mapped(*given))
+    make = native_source.elementwise_kernel
+    monkeypatch.setattr(native_source, "elementwise_kernel", lambda *given: calls.append(given) or make(*given))
     _forget()
     x, key = _rows(0, (1, 100)), key_of(Formula("operand", 0) * 3.0)
     for expected in (0, 1, 1):

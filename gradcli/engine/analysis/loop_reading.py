@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 from ...lang import program
 from ...lang.program.walks import own_nodes
 from ...ops.formula import Formula
-from ..formulas.functions import chosen
+from ..formulas.functions import returned_operands
 from .inlining import Known
 from .read_derivatives import NotPlainError, Reader
 from .readings import TRUE, Frame, Home, Scope, is_simple
@@ -113,7 +113,7 @@ def handed_on(looped: Looped, targets: Iterable[int]) -> set[int]:
     steps: list[Step] = []
     list_parts(looped.body, steps, set())
     found, reached = set[int](), set(targets)
-    while more := {k for step in steps for t, f in zip(*step, strict=True) if t in reached for k in chosen(f)} - found:
+    while more := {k for step in steps for t, f in zip(*step, strict=True) if t in reached for k in returned_operands(f)} - found:
         found |= more
         reached |= more
     return found

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from ...lang import program
 from ...ops.formula import Formula
-from ..formulas.compound import ONE, ZERO, derived, differentiate, plus, scaled, substitute
+from ..formulas.compound import ONE, ZERO, as_derivative, differentiate, plus, scaled, substitute
 
 Value = Formula | list[Formula]
 Callee = Callable[[list[Formula], dict[str, Value]], Value]  # of the arguments, and of those by keyword
@@ -102,7 +102,7 @@ def _grad(reader: Reader, function: Callee, positions: list[int], listed: bool) 
         if keywords:
             raise NotPlainError
         _, partials = _differentiated(reader, function, positions, arguments)
-        return [derived(p) for p in partials] if listed else derived(partials[0])
+        return [as_derivative(p) for p in partials] if listed else as_derivative(partials[0])
 
     return call
 
@@ -112,7 +112,7 @@ def _value_and_grad(reader: Reader, function: Callee, positions: list[int], list
         if keywords or listed:
             raise NotPlainError
         value, (partial,) = _differentiated(reader, function, positions, arguments)
-        return [value, derived(partial)]
+        return [value, as_derivative(partial)]
 
     return call
 
@@ -170,7 +170,7 @@ def _apart(
 
 def _new(derivative: Formula, given: list[Formula]) -> Formula:
     """A derivative as one, but for a vector that came through as it was given."""
-    return derivative if any(derivative is vector for vector in given) else derived(derivative)
+    return derivative if any(derivative is vector for vector in given) else as_derivative(derivative)
 
 
 def _weight(vector: Formula) -> Formula:

@@ -1,6 +1,7 @@
-"""Functions on arrays that NumPy computes in several ways, by shapes and processors, which differ at zeros and infinities.
+"""Functions on arrays whose results in NumPy differ by shape and processor at zeros and infinities.
 
-Here each has the one answer that it has on floats (`scalars.py`), whatever stands beside it in the array.
+Here each has the result that it has on floats (`scalars.py`), whatever the other elements of the
+array are.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from typing import Any
 
 
 def power(xp: Any, a: Any, b: Any) -> Any:
-    """`a ** b`; NumPy's power takes 40 times as long as a product, and small whole exponents are what people write."""
+    """Returns `a ** b`, with products for the small whole exponents that programs use, which are 40
+    times as fast.
+    """
     if type(b) in (int, float) and getattr(a, "dtype", None) is not None and a.dtype.kind in "fc":
         if b == 2:
             return a * a
@@ -25,14 +28,17 @@ def power(xp: Any, a: Any, b: Any) -> Any:
         if b == -1:
             return 1.0 / a
     y = xp.power(a, b)
-    if y.dtype.kind == "f" and bool((root := xp.equal(b, 0.5)).any()):  # by `sqrt`, where all exponents are that
+    # NumPy uses `sqrt` where all exponents are 1/2.
+    if y.dtype.kind == "f" and bool((root := xp.equal(b, 0.5)).any()):
         edge = root & ((a == 0) | (a == -math.inf))
         y = xp.where(edge, xp.abs(a), y) if bool(edge.any()) else y
     return y
 
 
 def first_of_zeros(xp: Any, function: Callable[..., Any]) -> Callable[..., Any]:
-    """`maximum` or `minimum`, which of two zeros takes the first: which of them NumPy's takes depends on the processor."""
+    """Returns `maximum` or `minimum` such that of two zeros the first is taken; in NumPy it depends
+    on the processor.
+    """
 
     def extreme(a: Any, b: Any, out: Any = None) -> Any:
         if type(b) is float and b != 0:

@@ -1,7 +1,7 @@
-"""Array modules behind one small record: NumPy, and CuPy of the same kind (`cuda.py`).
+"""Array modules behind one class: NumPy, and CuPy by a subclass (`cuda.py`).
 
-Nothing here is imported before an array exists: a program on scalars runs without NumPy. This is the only door to NumPy
-in the engine; everything else asks the `Backend`.
+Nothing is imported before an array exists: a program on scalars runs without NumPy. This is the
+only place where the engine imports NumPy; everything else asks the `Backend`.
 """
 
 from __future__ import annotations
@@ -19,19 +19,23 @@ from ...platform.memory import keep_freed_memory
 from .array_edges import first_of_zeros, power
 from .host_memory import free_host_memory
 
-ALONE = 10_000  # elements of a product that OpenBLAS computes in one thread; to wait for others can take very long
+# Elements of a product that OpenBLAS computes in one thread, without waiting for others.
+ALONE = 10_000
 LINE = 8  # float64 numbers in a line of the cache
-WRITING = frozenset(("maximum", "minimum"))  # functions of its own that write into an array `out`, as NumPy's do
+# Functions that have a wrapper here, which takes `out` as NumPy's do.
+WRITING = frozenset(("maximum", "minimum"))
 INT_MIN, INT_MAX = -(2**63), 2**63 - 1
 
 
 class Backend:
-    """An array module, and what the engine needs of it beyond the array API.
+    """An array module with what the engine needs beyond the array API.
 
-    `chunk` is how many elements of an elementwise computation fit into the cache at a time; 0 to take arrays whole.
+    `chunk` is the number of elements of an elementwise computation that fit into the cache; 0 to
+    compute arrays whole.
     """
 
-    ndarray: Any = None  # the type of its arrays, once the module is loaded: before that there are none
+    # The type of its arrays, once the module is loaded: before that there are none.
+    ndarray: Any = None
 
     def __init__(self, name: str, module: str, special: str, chunk: int) -> None:
         self.name, self._module, self._special, self.chunk = name, module, special, chunk
@@ -46,7 +50,9 @@ class Backend:
 
     @property
     def special(self) -> Any:
-        """The module of special functions, imported at first use (after NumPy, whose errors are values here)."""
+        """The module of special functions, imported at first use (after NumPy, whose errors are
+        values here).
+        """
         assert self.xp
         return _module(self._special)
 
@@ -67,27 +73,35 @@ class Backend:
         return function
 
     def where(self, condition: Any, a: Any, b: Any) -> Any:
-        """`a` where the condition holds, else `b`; CuPy's condition is no bool of Python's."""
+        """Returns `a` where the condition holds, else `b`; for CuPy the condition mustn't be a
+        Python bool.
+        """
         return self.xp.where(condition if hasattr(condition, "dtype") else self.xp.asarray(condition), a, b)
 
     def scalar(self, value: Any) -> Any:
-        """A number as functions on arrays take it: NumPy's scalar, whose operators have IEEE's results; CuPy has none, and
-        its functions on whole arrays take no numbers, so there it is an array of rank 0."""
+        """Returns a number as functions on arrays accept it.
+
+        It is NumPy's scalar, whose operators have IEEE results. CuPy has none, and its functions on
+        whole arrays take no numbers, so there it is an array of rank 0.
+        """
         if self.name != "cpu":
             return self.xp.asarray(value)
         return self.xp.float64(value) if type(value) is float else self.xp.asarray(value)[()]
 
     def exact(self, value: Any) -> Any:
-        """An array of ints as one of NumPy's that holds Python's ints, which don't overflow."""
+        """Returns an array of ints as a NumPy array of Python ints, which don't overflow."""
         return CPU.xp.asarray(self.to_host(value)).astype(object)
 
-    def settle(self, value: Any, narrow: bool = False) -> Any:
-        """An array result as the language has it: rank 0 becomes a Python scalar (float32 stays NumPy's). `narrow` makes
-        floats of 64 bits ones of 32."""
+    def settle(self, value: Any, to_float32: bool = False) -> Any:
+        """Returns an array result as the language represents it: rank 0 becomes a Python scalar,
+        except float32.
+
+        `to_float32` converts float64 to float32.
+        """
         kind = type(value)
         if kind is float or kind is int or kind is bool:
             return value
-        if narrow and dtype_name(value) == "float64":
+        if to_float32 and dtype_name(value) == "float64":
             value = value.astype("float32")
             kind = type(value)
         if getattr(value, "ndim", 0):
@@ -103,12 +117,15 @@ class Backend:
         return value
 
     def operand(self, value: Any) -> Any:
-        """A value as rules on arrays take it: no scalar of Python's, whose operators raise where IEEE has a result."""
+        """Returns a value as rules on arrays accept it: never a Python scalar, whose operators
+        raise where IEEE has a result.
+        """
         return self.scalar(value) if is_scalar(value) else value
 
     def empty(self, shape: tuple[int, ...], dtype: Any = "float64") -> Any:
-        """An array of floats to write to, which begins where a line of the cache does: a store that crosses two takes twice as
-        long."""
+        """Returns an uninitialised array of floats that begins at a cache line: stores across two
+        lines take twice as long.
+        """
         xp, size = self.xp, count(shape)
         if self.name != "cpu" or size < LINE:
             return xp.empty(shape, dtype)
@@ -117,54 +134,69 @@ class Backend:
         return whole[first : first + size].reshape(shape)
 
     def is_finite(self, value: Any) -> bool:
-        """Whether a number, or every element of an array, is finite (or their squares overflow: never true by mistake)."""
+        """Returns whether a number, or every element of an array, is finite; false also if their
+        squares overflow.
+        """
         value = getattr(value, "array", value)
         total = value
         if shape_of(value):
             flat = value.reshape(-1) if value.size <= ALONE and value.flags.c_contiguous else None
-            total = value.sum() if flat is None else self.xp.dot(flat, flat)  # which takes as little as half the time
+            # `dot` takes as little as half the time.
+            total = value.sum() if flat is None else self.xp.dot(flat, flat)
         return bool(total - total == 0)
 
-    # ---- another device than the host; the others override these ------------------------------------------------------
+    # ---- devices other than the host override these ----------------------------------------------
 
     def active(self) -> AbstractContextManager[None]:
-        """Inside it the calling thread computes on this device, apart from other threads."""
+        """Returns a context in which the calling thread computes on this device, apart from other
+        threads.
+        """
         return nullcontext()
 
     def to_device(self, value: Any) -> Any:
-        """An array of NumPy's in the device's memory."""
+        """Returns a NumPy array in the device's memory."""
         return value
 
     def to_host(self, value: Any) -> Any:
-        """The array in NumPy's memory; anything else as it is."""
+        """Returns an array in NumPy's memory; anything else as it is."""
         return value
 
     def all_to_host(self, values: Sequence[Any]) -> list[Any]:
-        """The arrays in NumPy's memory, which takes one wait for all of them. They are only for reading."""
+        """Returns the arrays in NumPy's memory, waiting once for all of them. They are
+        read-only.
+        """
         return list(values)
 
     def free_memory(self) -> int:
-        """Bytes that arrays may still take there."""
+        """Returns the bytes that arrays may still take on the device."""
         return free_host_memory()
 
     def limit_memory(self, size: int | None) -> None:
-        """Arrays may take so many bytes there; None for all that there are. The host's is a limit of the whole process."""
+        """Limits the bytes that arrays may take on the device; None for no limit.
+
+        The host's limit is the process's.
+        """
 
 
 @contextmanager
 def ieee() -> Iterator[None]:
-    """Floating-point errors are values here, never warnings: the policy of every run. The caller's own is restored."""
+    """Makes floating-point errors values inside, never warnings; the caller's own policy is
+    restored.
+    """
     threading = sys.modules.get("threading")
     with ExitStack() as policy:
         if "numpy" in sys.modules or (threading is not None and threading.active_count() > 1):
-            policy.enter_context(_module("numpy").errstate(all="ignore"))  # another thread may import it in the meantime
+            # Another thread may import it in the meantime.
+            policy.enter_context(_module("numpy").errstate(all="ignore"))
         else:
-            _without_numpy.append(policy)  # a program on scalars never imports it; `_module` sets the policy if this one does
+            # A program on scalars never imports it; `_module` sets the policy if this one does.
+            _without_numpy.append(policy)
             policy.callback(_without_numpy.remove, policy)
         yield
 
 
-_without_numpy: list[ExitStack] = []  # of the runs inside each other that go on without NumPy so far
+# The nested runs that have not imported NumPy so far.
+_without_numpy: list[ExitStack] = []
 
 
 @cache
@@ -180,7 +212,7 @@ def _module(name: str) -> Any:
 CPU = Backend("cpu", "numpy", "scipy.special", chunk=16_384)
 
 
-# ---- dtypes and shapes -----------------------------------------------------------------------------------------------
+# ---- dtypes and shapes ---------------------------------------------------------------------------
 
 
 def shape_of(value: Any) -> tuple[int, ...]:
@@ -191,7 +223,7 @@ _NAMES = {"d": "float64", "f": "float32", "l": "int64", "?": "bool", "D": "compl
 
 
 def dtype_name(value: Any) -> str:
-    """The dtype's name, for scalars of Python too."""
+    """Returns the name of a value's dtype, also for Python scalars."""
     kind = type(value)
     if kind is float:
         return "float64"
@@ -202,14 +234,17 @@ def dtype_name(value: Any) -> str:
     if kind is complex:
         return "complex128"
     dtype = getattr(value, "dtype", None)
-    return kind.__name__ if dtype is None else _NAMES.get(dtype.char) or str(dtype)  # the look-up is ten times as fast
+    # The look-up is ten times as fast.
+    return kind.__name__ if dtype is None else _NAMES.get(dtype.char) or str(dtype)
 
 
 _INEXACT = frozenset((float, complex))
 
 
 def is_inexact(value: Any) -> bool:
-    """Whether the value is a float or complex scalar or array: what can be differentiated."""
+    """Returns whether the value is a float or complex scalar or array, which can be
+    differentiated.
+    """
     return type(value) in _INEXACT or (hasattr(value, "dtype") and value.dtype.kind in "fc")
 
 
@@ -218,12 +253,12 @@ def is_complex(value: Any) -> bool:
 
 
 def is_scalar(value: Any) -> bool:
-    """Whether the value is a number of rank 0."""
+    """Returns whether the value is a number of rank 0."""
     return type(value) in (float, int, bool, complex) or (hasattr(value, "dtype") and not value.shape)
 
 
 def broadcast_shapes(shapes: list[tuple[int, ...]]) -> tuple[int, ...] | None:
-    """The shape that the shapes broadcast to, or None where they don't."""
+    """Returns the shape that the shapes broadcast to, or None where they don't."""
     if len(shapes) == 2:
         long, short = shapes if len(shapes[0]) >= len(shapes[1]) else reversed(shapes)
         if long[len(long) - len(short) :] == short:
@@ -240,7 +275,7 @@ def broadcast_shapes(shapes: list[tuple[int, ...]]) -> tuple[int, ...] | None:
 
 
 def address_of(array: Any) -> int:
-    """Where the first element of a NumPy array is in memory."""
+    """Returns the address of the first element of a NumPy array."""
     return int(array.__array_interface__["data"][0])
 
 
@@ -253,7 +288,7 @@ def sum_to(c: Any, shape: tuple[int, ...]) -> Any:
 
 
 def checked_int(value: int) -> int:
-    """The int, if 64 bits hold it. Raises OverflowError."""
+    """Returns the int if it fits into 64 bits. Raises OverflowError."""
     if INT_MIN <= value <= INT_MAX:
         return value
     raise OverflowError

@@ -1,4 +1,4 @@
-"""Elementwise functions of several steps, taken through large arrays piece by piece."""
+"""Elementwise functions of several steps, applied to large arrays in chunks."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from .backend import Backend
 
 
 def in_chunks(backend: Backend, function: Callable[..., Any], summed: bool = False, writes: bool = False) -> Callable[..., Any]:
-    """An elementwise function of several steps, taken through large arrays piece by piece; `summed`: a sum over one;
-    `writes`: one that takes an array `out` for its result.
+    """Returns an elementwise function of several steps that goes through large arrays in chunks.
 
-    The steps' intermediate results then stay in the cache: a pass over memory costs more than most operations do.
+    The intermediate results of the steps then stay in the cache: a pass over memory costs more than
+    most operations. `summed` says that the function returns a sum over its array, and `writes` that
+    it takes an array `out` for its result.
     """
     xp, chunk = backend.xp, backend.chunk
     if not chunk:
@@ -27,7 +28,8 @@ def in_chunks(backend: Backend, function: Callable[..., Any], summed: bool = Fal
                     return added(function(*operands), onto)
                 shape = operand.shape
                 if not any(operand.strides):
-                    number = operand[(0,) * operand.ndim]  # broadcast: what `sum` and `mean` send back
+                    # Broadcast, as pullbacks of `sum` and `mean` are.
+                    number = operand[(0,) * operand.ndim]
                     operand = xp.broadcast_to(number, operand.size) if summed else number
                 elif not operand.flags.c_contiguous:
                     return added(function(*operands), onto)
@@ -42,7 +44,7 @@ def in_chunks(backend: Backend, function: Callable[..., Any], summed: bool = Fal
         if summed:
             return sum(function(*_piece(flat, pieces, start, start + chunk)) for start in starts)
         first = function(*_piece(flat, pieces, 0, chunk))
-        if not hasattr(first, "dtype"):  # by a formula that chose by a number, and read no array on that side
+        if not hasattr(first, "dtype"):  # a branch on a number that read no array
             first = xp.asarray(first, xp.result_type(*[flat[k] for k in pieces]))
         buffer = into if onto is None else onto
         fits = buffer is not None and buffer.dtype == first.dtype and buffer.flags.c_contiguous
@@ -63,7 +65,7 @@ def in_chunks(backend: Backend, function: Callable[..., Any], summed: bool = Fal
 
 
 def added(y: Any, onto: Any) -> Any:
-    """The sum with a buffer, in place where that can hold it."""
+    """Returns the sum with a buffer, in place if that can hold it."""
     if onto is None:
         return y
     if y.dtype.kind != onto.dtype.kind:

@@ -1,9 +1,10 @@
-"""NVIDIA's GPUs, by CuPy: one backend for each, with the streams and the memory through which threads use it.
+"""NVIDIA GPUs by CuPy: one backend for each, with streams and memory for each thread.
 
-CuPy keeps the current device and the current stream for each thread. A thread computes inside `active`, on a stream of its
-own: what one thread copies overlaps with what another computes. Copies go through page-locked memory, which the GPU reads
-and writes by itself while the host goes on. Freed memory stays in CuPy's pool, which hands a block only to the stream that
-had it before, so threads needn't wait for each other.
+CuPy keeps the current device and stream for each thread. A thread computes inside `active`, on its
+own stream, so that one thread's copies overlap with another's computation. Copies go through
+page-locked memory, which the GPU accesses while the host goes on. Freed memory stays in CuPy's
+pool, which returns a block only to the stream that had it before, so threads needn't wait for each
+other.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ WORTH_LOCKING = 2**12  # bytes: smaller copies cost no more than getting page-lo
 
 
 class Cuda(Backend):
-    """The GPU of a number. Its arrays are CuPy's."""
+    """The backend of one GPU. Its arrays are CuPy's."""
 
     def __init__(self, number: int) -> None:
         super().__init__("cuda", "cupy", "cupyx.scipy.special", chunk=0)
@@ -33,7 +34,9 @@ class Cuda(Backend):
         self._limit_before = 0
 
     def use(self) -> None:
-        """Makes it the device of the calling thread, in which a singular matrix is an error; else it has an inverse there."""
+        """Makes this the device of the calling thread, with an error for singular matrices instead
+        of an inverse.
+        """
         self.xp.cuda.Device(self.number).use()
         importlib.import_module("cupyx").seterr(linalg="raise")
 
@@ -47,7 +50,8 @@ class Cuda(Backend):
                 yield
 
     def to_device(self, value: Any) -> Any:
-        return self.xp.asarray(value)  # through page-locked memory, without waiting for the copy to end
+        # Through page-locked memory, without waiting for the copy to end.
+        return self.xp.asarray(value)
 
     def to_host(self, value: Any) -> Any:
         return value.get() if isinstance(value, self.xp.ndarray) else value
@@ -60,7 +64,7 @@ class Cuda(Backend):
         return found
 
     def _copying(self, array: Any) -> Any:
-        """NumPy's array that an array is on its way to."""
+        """Returns a NumPy array that the GPU's array is being copied to."""
         there = importlib.import_module("cupyx").empty_pinned(array.shape, array.dtype)
         array.get(out=there, blocking=False)
         return there
@@ -74,7 +78,8 @@ class Cuda(Backend):
     def limit_memory(self, size: int | None) -> None:
         if size == self._limit:
             return
-        with self.xp.cuda.Device(self.number):  # the pool has a limit for each device, and 0 is none
+        # The pool has a limit for each device, and 0 is none.
+        with self.xp.cuda.Device(self.number):
             pool = self.xp.get_default_memory_pool()
             if self._limit is None:
                 self._limit_before = pool.get_limit()  # the user's, from outside
@@ -83,13 +88,16 @@ class Cuda(Backend):
 
 
 def count(device: str) -> int:
-    """How many GPUs there are. Raises GradcliError (E501) where there is none for `device`, or no CuPy."""
+    """Returns the number of GPUs.
+
+    Raises GradcliError (E501) if there is none for `device`, or no CuPy.
+    """
     try:
         number: int = importlib.import_module("cupy").cuda.runtime.getDeviceCount()
     except ImportError:
         help = "install it with `pip install 'gradcli[gpu]'`"
         raise GradcliError(Diagnostic("E501", f"no device `{device}`: CuPy isn't installed", help=help)) from None
-    except Exception as error:  # CuPy raises its own kinds, which can't be named without importing it
+    except Exception as error:  # CuPy's own kinds can't be named without importing it
         raise GradcliError(Diagnostic("E501", f"no device `{device}`: {error}", help=NO_GPU)) from None
     if not number:
         raise GradcliError(Diagnostic("E501", f"no device `{device}`: CuPy finds no GPU", help=NO_GPU))
@@ -98,7 +106,10 @@ def count(device: str) -> int:
 
 @cache
 def backend_on(device: str) -> Cuda:
-    """The backend of `cuda` or `cuda:N`. Raises GradcliError (E501) where the device isn't there."""
+    """Returns the backend of `cuda` or `cuda:N`.
+
+    Raises GradcliError (E501) if there is no such device.
+    """
     number, there = int(device.partition(":")[2] or 0), count(device)
     if number >= there:
         raise GradcliError(Diagnostic("E501", f"no device `{device}`: there are {there}", help="devices count from `cuda:0`"))

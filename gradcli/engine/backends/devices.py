@@ -1,5 +1,7 @@
-"""What devices are called, and how much each kind takes at a time. Nothing here needs the device to be there: who plans
-the work of a cluster may have no GPU."""
+"""Names of devices, and how many rows each kind takes at a time.
+
+Nothing here needs the device: whoever plans the work of a cluster may have no GPU.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +11,12 @@ from ...diagnostics import Diagnostic, GradcliError
 
 
 class Sizes(NamedTuple):
-    """How many rows of data a device takes at a time.
+    """The sizes of the pieces in which a device takes rows of data.
 
     block   rows that are read, computed and written together
-    most    rows that run at once, at most; tiles are multiples of `step`
-    inputs  numbers that the inputs of a tile have, at most
-    trace   bytes that the trace of a tile takes, at most
+    most    rows that run together, at most; tiles are multiples of `step`
+    inputs  numbers in the inputs of a tile, at most
+    trace   bytes of the trace of a tile, at most
     """
 
     block: int
@@ -24,18 +26,26 @@ class Sizes(NamedTuple):
     step: int = 2**12
 
     def tile(self, width: int, records: int, memory: int | None = None) -> int:
-        """The rows that should run at once: for `width` numbers a row, a trace of `records`, and `memory` bytes in all."""
+        """Returns the rows that should run together.
+
+        A row has `width` numbers, its trace has `records`, and there are `memory` bytes in all.
+        """
         trace = self.trace if memory is None else min(self.trace, memory // 8)
         rows = min(self.most, self.step * max(1, self.inputs // max(1, width) // self.step))
         return max(64, min(rows, trace // (8 * max(1, records))))
 
 
-CPU = Sizes(block=2**16, most=2**16, inputs=2**20, trace=2**28)  # what runs at once costs more to begin than the cache would save
-GPU = Sizes(block=2**20, most=2**20, inputs=2**23, trace=2**29)  # starting an operation takes as long as 100,000 rows of it
+# Starting a tile costs more than smaller ones would save by the cache.
+CPU = Sizes(block=2**16, most=2**16, inputs=2**20, trace=2**28)
+# Starting an operation takes as long as 100,000 rows of it.
+GPU = Sizes(block=2**20, most=2**20, inputs=2**23, trace=2**29)
 
 
 def is_gpu(device: str) -> bool:
-    """Whether a device's name is of a GPU, or of all. Raises GradcliError (E001) for what is no name of a device."""
+    """Returns whether a device's name is that of a GPU, or of all.
+
+    Raises GradcliError (E001) for an unknown name.
+    """
     kind, colon, which = device.partition(":")
     if device == "cpu" or (kind == "cuda" and (which.isdecimal() or which == "all" or not colon)):
         return device != "cpu"
@@ -44,5 +54,5 @@ def is_gpu(device: str) -> bool:
 
 
 def sizes_for(device: str) -> Sizes:
-    """What a device takes at a time. Raises GradcliError (E001)."""
+    """Returns the sizes for a device. Raises GradcliError (E001)."""
     return GPU if is_gpu(device) else CPU

@@ -1,4 +1,4 @@
-"""How much memory the process may still take."""
+"""The memory that the process may still take."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import resource
 
 
 def free_host_memory() -> int:
-    """Bytes that the process may still take: what the machine has available, or less where a limit is set."""
+    """Returns the bytes that the process may still take: what the machine has available, or less by
+    a limit.
+    """
     available = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
     try:
         with open("/proc/meminfo", encoding="ascii") as lines:

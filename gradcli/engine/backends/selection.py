@@ -1,4 +1,4 @@
-"""Which backends a device's name stands for."""
+"""The backends and devices that a device's name denotes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from .devices import is_gpu
 
 
 def backend_for(device: str) -> Backend:
-    """The backend of `cpu`, `cuda` or `cuda:N`, which is this thread's device from now on. Raises GradcliError where the
-    device isn't there (E501, exit 5), and for what is no name of one (E001)."""
+    """Returns the backend of `cpu`, `cuda` or `cuda:N` and makes it this thread's device.
+
+    Raises GradcliError if there is no such device (E501, exit 5), and for an unknown name (E001).
+    """
     if device == "cpu":
         return CPU
     from .cuda import backend_on
@@ -21,9 +23,11 @@ def backend_for(device: str) -> Backend:
     return backend
 
 
-def several(device: str) -> tuple[str, ...]:
-    """The devices that a name stands for: `cuda:all` is every GPU. Raises GradcliError where one isn't there (E501), and
-    for what is no name of a device (E001)."""
+def devices_of(device: str) -> tuple[str, ...]:
+    """Returns the devices that a name denotes: `cuda:all` is every GPU.
+
+    Raises GradcliError if there is no such device (E501), and for an unknown name (E001).
+    """
     if not is_gpu(device):
         return (device,)
     from .cuda import backend_on, count

@@ -1,8 +1,9 @@
-"""In which ways programs may run here, and after how much work code is written for what does it.
+"""The tiers in which programs may run, and the work after which code is compiled for the next tier.
 
-The environment variable `GRADCLI_TIER` says how far to go: 0 is the interpreter alone, closures and the tape; 1 also writes
-Python and NumPy text for hot code; 2, the default, also compiles native code. What a program means doesn't depend on it, so
-that one way can be compared with another. It is read once; `policy` answers whoever writes code, and `only` is for tests.
+The environment variable `GRADCLI_TIER` is the highest tier: 0 is the interpreter alone, closures
+and the tape; 1 also compiles hot code to Python and NumPy text; 2, the default, also to native
+code. The meaning of a program doesn't depend on it, so the tiers can be compared. The variable is
+read once, by `policy`; `only` is for tests.
 """
 
 from __future__ import annotations
@@ -19,12 +20,14 @@ INTERPRETED, WRITTEN, NATIVE = 0, 1, 2
 
 
 class Heat(NamedTuple):
-    """The work after which code is hot: writing the faster way takes about as long.
+    """The work after which code is hot: about as much as compiling it costs.
 
     evaluations  of an expression or a call on scalars
-    turns        of a loop, one by one; `least_turns` each time that it runs, as a shorter one takes longer to begin than to end
-    elements     computed by an expression on arrays or rows; of rows those of operands with `least_elements`
-    operations   on elements, by NumPy, before native code does them
+    turns        iterations of a loop; a run of fewer than `least_turns` stays in the interpreter,
+                 as starting the compiled loop would cost more
+    elements     computed by an expression on arrays or rows; of rows those of operands with
+                 `least_elements`
+    operations   on elements by NumPy, before native code replaces it
     """
 
     evaluations: int = 40
@@ -40,42 +43,46 @@ AT_ONCE = Heat(evaluations=1, turns=1, least_turns=1, elements=1, least_elements
 
 
 class Policy(NamedTuple):
-    """What the tier allows, and when."""
+    """The highest tier, and the work after which it is used."""
 
     tier: int = NATIVE
     heat: Heat = HEAT
 
     @property
     def writes(self) -> bool:
-        """Whether anything takes a faster way than the interpreter's."""
+        """Whether code is compiled to Python text at least."""
         return self.tier >= WRITTEN
 
     @property
     def compiles(self) -> bool:
-        """Whether native code is made."""
+        """Whether native code is compiled."""
         return self.tier >= NATIVE
 
 
-_chosen: Policy | None = None
+_policy: Policy | None = None
 
 
 def policy() -> Policy:
-    """The policy of this process. Raises GradcliError (E001) for a variable that names no tier."""
-    global _chosen
-    if _chosen is None:
-        _chosen = Policy(_from_environment())
-    return _chosen
+    """Returns the policy of this process. Raises GradcliError (E001) if the variable names
+    no tier.
+    """
+    global _policy
+    if _policy is None:
+        _policy = Policy(_from_environment())
+    return _policy
 
 
 @contextmanager
 def only(tier: int = NATIVE, heat: Heat = HEAT) -> Iterator[None]:
-    """Programs that are compiled and run inside go as far as this tier, from this heat on, whatever the environment says."""
-    global _chosen
-    before, _chosen = _chosen, Policy(tier, heat)
+    """Limits the programs that are compiled and run inside to this tier and heat, whatever the
+    environment says.
+    """
+    global _policy
+    before, _policy = _policy, Policy(tier, heat)
     try:
         yield
     finally:
-        _chosen = before
+        _policy = before
 
 
 def _from_environment() -> int:

@@ -1,7 +1,8 @@
-"""The ancestry of the values of a run that kept everything (`KeepingTrace`): a graph that is asked from both ends.
+"""The ancestry of values: the trace of a run that kept everything (`KeepingTrace`), indexed for
+queries.
 
-What follows is made at most once for a trace, or once for a target, and in time proportional to the trace: a program of
-hundreds of variables may have to be told about each of them.
+Each index is built at most once for a trace, or once for a target, in time proportional to the
+trace, because hundreds of variables of one program may need an explanation.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class Record(NamedTuple):
 
     @property
     def operands(self) -> tuple[Any, ...]:
-        """The primals of all operands, active or not; what wasn't kept is a `Blank`."""
+        """The primals of all operands, active or not; a `Blank` for one that wasn't kept."""
         if self.site.narrow:
             return (self.a, self.b)[: len(self.site.op.signature.operands)]
         return tuple(self.a)
@@ -40,15 +41,16 @@ class Record(NamedTuple):
         return self.segment.calls_to(self.number)
 
     def traced_operands(self) -> Iterator[tuple[int, int]]:
-        """The operands that the trace knows: index and number."""
+        """The operands that are on the trace: index and number."""
         return zip(self.site.operands, self.inputs, strict=True)
 
 
 class Way(NamedTuple):
-    """How a target is reached, from everything that it depends on.
+    """The paths to a target from everything that it depends on.
 
-    linked  what leads there through active records alone, so that gradients pass
-    onward  from each number the next one on the way there: a record, or a variable whose state it went into
+    linked  the numbers that lead there through active records alone, so that gradients pass
+    onward  for each number the next one on the path: a record, or a variable that it was assigned
+            to
     """
 
     linked: set[int]
@@ -56,7 +58,7 @@ class Way(NamedTuple):
 
 
 class Ancestry:
-    """A trace that kept everything; it must not grow any more."""
+    """The index of a trace that kept everything and is complete."""
 
     def __init__(self, trace: KeepingTrace) -> None:
         self.trace = trace
@@ -71,7 +73,9 @@ class Ancestry:
         return Record(number, site, inputs_of(in0, in1), a, b, y, segment)
 
     def witness(self, value: Any) -> Record | None:
-        """The operation on plain numbers that made this, which isn't finite; None where it was written so."""
+        """Returns the operation on plain numbers that made a non-finite number; None if the program
+        wrote it so.
+        """
         made = self.trace.witness_of(value)
         return None if made is None else Record(made.number, made.site, (), made.a, made.b, made.y, self.trace.leaves)
 
@@ -81,7 +85,7 @@ class Ancestry:
         return inputs_of(segment.records[k + 1], segment.records[k + 2])
 
     def way_to(self, targets: Iterable[int]) -> Way:
-        """How the targets are reached."""
+        """Returns the paths to the targets."""
         wanted = frozenset(targets)
         if wanted not in self._ways:
             linked = set(wanted)
@@ -96,7 +100,9 @@ class Ancestry:
         return self._ways[wanted]
 
     def _onward(self, targets: frozenset[int]) -> dict[int, int]:
-        """Of several ways on the one by the earliest record, and by a state only where no record leads on."""
+        """Returns the next number on the path by the earliest record, or by a variable's state if
+        no record leads on.
+        """
         onward: dict[int, int] = {}
         pending = list(targets)
         seen = set(targets)
@@ -114,12 +120,14 @@ class Ancestry:
 
     @cached_property
     def decided(self) -> dict[int, Span]:
-        """By number the first condition that was decided by what depends on it."""
+        """Maps each number to the first condition that something computed from it decided."""
         return self._behind(self.trace.conditions)
 
     @cached_property
-    def chosen(self) -> dict[int, Span]:
-        """The same of indices, shapes and counts."""
+    def index_uses(self) -> dict[int, Span]:
+        """Maps each number to the first index, shape or count that something computed from it
+        determined.
+        """
         return self._behind(self.trace.choices)
 
     def _behind(self, uses: Iterable[tuple[Traced, Span]]) -> dict[int, Span]:
@@ -135,7 +143,7 @@ class Ancestry:
 
     @cached_property
     def first_use(self) -> dict[int, Span]:
-        """By number where it is used first."""
+        """Maps each number to the span of its first use."""
         found: dict[int, Span] = {}
         for segment in self._segments:
             flat = segment.records

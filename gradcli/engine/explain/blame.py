@@ -1,4 +1,6 @@
-"""What to say about the operation that made a nan or an infinity, forwards or on the way back: a reason, with the fix."""
+"""Messages about the operation that made a nan or an infinity, forward or on the way back, with the
+fix.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +23,17 @@ from .walks import Edge, Walk, partial_by
 
 
 def blame(run: Run, ancestry: Ancestry, roots: list[int]) -> tuple[Reason, Maker] | None:
-    """The first operation that made what isn't finite in the values `roots`, and the reason in words."""
+    """Returns the reason for the first operation that made a non-finite value among the values
+    `roots`.
+    """
     found = maker(run, ancestry, roots)
     return None if found is None else (_of_maker(run, found), found)
 
 
 def blame_plain(run: Run, ancestry: Ancestry, value: Any) -> tuple[Reason, Maker] | None:
-    """The same for a plain number, which the trace doesn't know; None where it was written so."""
+    """Returns the reason for a non-finite plain number, which isn't on the trace; None if the
+    program wrote it so.
+    """
     record = ancestry.witness(value)
     if record is None:
         return None
@@ -36,15 +42,21 @@ def blame_plain(run: Run, ancestry: Ancestry, value: Any) -> tuple[Reason, Maker
 
 
 def blame_value(run: Run, ancestry: Ancestry, record: Record, places: Any = None) -> tuple[Reason, Maker] | None:
-    """The same for what a record's value has in some `places`, or what it is computed from there; None where all of that is
-    finite."""
+    """Returns the reason for a non-finite value of a record in some `places`, or of what it is
+    computed from.
+
+    None if all of that is finite.
+    """
     found = maker_at(run, ancestry, record, places)
     return None if found is None else (_of_maker(run, found), found)
 
 
 def blame_gradient(run: Run, ancestry: Ancestry, walk: Walk, source: int) -> tuple[Reason, Maker] | None:
-    """The operation that made a gradient nan or infinite: the one whose derivative did, or, where that is only because a
-    value isn't finite, the one which made that value."""
+    """Returns the reason for the operation that made a gradient nan or infinite.
+
+    It is the one whose derivative isn't finite, or, if that is only because a value isn't finite,
+    the one that made the value.
+    """
     at, steps = source, 0
     while at in walk.onward and steps <= run.trace.number:
         edge = walk.onward[at]
@@ -62,11 +74,11 @@ def blame_gradient(run: Run, ancestry: Ancestry, walk: Walk, source: int) -> tup
 
 
 def declared(run: Run, number: int) -> Variable | None:
-    """The variable whose leaf has this number."""
+    """Returns the variable whose leaf has this number."""
     return next((v for v in (*run.declared.values(), *run.attached.values()) if v.number == number), None)
 
 
-# ---- forwards --------------------------------------------------------------------------------------------------------
+# ---- forwards ------------------------------------------------------------------------------------
 
 
 def _of_maker(run: Run, made: Maker) -> Reason:
@@ -82,7 +94,7 @@ def _of_maker(run: Run, made: Maker) -> Reason:
     op = record.site.of or record.site.op
     y, place = record.y, made.place
     values = [v for v in record.operands if v is not None]
-    if type(y) is Lanes:  # rows are told by the one that is at fault
+    if type(y) is Lanes:  # rows are described by the one that is at fault
         values = [v.array if type(v) is Lanes else v for v in values]
         y = y.array
         place = _place(run, ~run.backend.xp.isfinite(y))
@@ -108,25 +120,35 @@ def _of_maker(run: Run, made: Maker) -> Reason:
     return Reason("nonfinite_value", text, record.site.span, help, record.calls)
 
 
-def _of_value(record: Record, called: str, told: str) -> str:
-    """What is `told` of the value of a record, under the words of the program; `called` is the operation on actual values."""
+def _of_value(record: Record, called: str, says: str) -> str:
+    """Returns the sentence in which `says` is the predicate and the value of a record the subject.
+
+    `called` is the operation on its actual values.
+    """
     words, itself = _words(record)
     if not itself:
-        return f"in `{words}`, {called or _named(record.site.op)} {told}"
-    return f"`{words}` {told}{f' ({called})' if called not in ('', f'`{words}`') else ''}"
+        return f"in `{words}`, {called or _named(record.site.op)} {says}"
+    return f"`{words}` {says}{f' ({called})' if called not in ('', f'`{words}`') else ''}"
 
 
-def _of_derivative(record: Record, at: str, told: str) -> str:
-    """The same of the derivative of a record at the values of its operands in words."""
+def _of_derivative(record: Record, at: str, says: str) -> str:
+    """Returns the sentence in which `says` is the predicate and the derivative of a record the
+    subject.
+
+    `at` describes the values of its operands.
+    """
     words, itself = _words(record)
     if not itself:
-        return f"in `{words}`, the derivative of {_named(record.site.of or record.site.op)}{at} {told}"
-    return f"the derivative of `{words}`{at} {told}"
+        return f"in `{words}`, the derivative of {_named(record.site.of or record.site.op)}{at} {says}"
+    return f"the derivative of `{words}`{at} {says}"
 
 
 def _words(record: Record) -> tuple[str, bool]:
-    """The words of the program for a record, and whether they are those of the operation itself: what is computed in the library
-    has those of the call that led there, and what nobody wrote, such as the array of a list, those that it was made for."""
+    """Returns the program's text for a record, and whether it is the text of the operation itself.
+
+    An operation inside the library has the text of the call that led there; an implicit one, such
+    as the array of a list, the text of what it was made for.
+    """
     span = record.site.span
     if span.source.is_library:
         call = next((call.span for call in record.calls if not call.span.source.is_library), span)
@@ -141,7 +163,7 @@ def _named(op: Op) -> str:
 
 
 def _called(op: Op, operands: list[str]) -> str:
-    """An operation on its actual values, as the program would write it."""
+    """Returns an operation on its actual values, as the program would write it."""
     if op.infix.startswith("unary"):
         return f"`{op.infix[-1]}{operands[0]}`"
     if op.infix and len(operands) == 2:
@@ -152,7 +174,9 @@ def _called(op: Op, operands: list[str]) -> str:
 
 
 def element(value: Any, result: Any, place: tuple[int, ...]) -> str:
-    """A value in words: a number as it is, of an array the element that goes into the result at `place`."""
+    """Returns a value in words: a number as it is, of an array the element at `place`, as
+    broadcasting maps it.
+    """
     if type(value) in (Blank, list, Lanes):
         return f"an array of shape {value.shape}" if type(value) is Blank else "several values"
     shape = shape_of(value)
@@ -163,7 +187,9 @@ def element(value: Any, result: Any, place: tuple[int, ...]) -> str:
 
 
 def number_at(value: Any, result: Any, place: tuple[int, ...]) -> Any:
-    """The element of an operand, as broadcasting takes it to the element of the result at `place`; None for no such one."""
+    """Returns the element of an operand that broadcasting maps to `place` of the result; None if
+    there is none.
+    """
     if type(value) in (Blank, list, Lanes) or value is None:
         return None
     shape = shape_of(value)
@@ -175,11 +201,11 @@ def number_at(value: Any, result: Any, place: tuple[int, ...]) -> Any:
     return value[index].item()
 
 
-# ---- on the way back -------------------------------------------------------------------------------------------------
+# ---- on the way back -----------------------------------------------------------------------------
 
 
 def _bad_places(run: Run, partial: Any, g: Any) -> Any:
-    """Where a partial makes a share that isn't finite of the cotangent `g`; None where it isn't an array."""
+    """Returns where a partial times the cotangent `g` isn't finite; None if it isn't an array."""
     if not shape_of(partial) or (shape_of(g) and shape_of(g) != partial.shape):
         return None
     bad = ~run.backend.xp.isfinite(partial)
@@ -193,7 +219,9 @@ def _place(run: Run, places: Any) -> tuple[int, ...]:
 
 
 def _of_edge(record: Record, edge: Edge, partial: Any, place: tuple[int, ...]) -> Reason:
-    """The reason where the derivative of a record by an input isn't finite in a place, though its operands are."""
+    """Returns the reason why the derivative of a record isn't finite in a place, though its
+    operands are.
+    """
     op = record.site.of or record.site.op
     if partial is not None and (is_finite(partial) or (shape_of(partial) and not place)):
         text = f"on the way back through `{_words(record)[0]}` the product of slopes is more than the largest float"
@@ -204,15 +232,15 @@ def _of_edge(record: Record, edge: Edge, partial: Any, place: tuple[int, ...]) -
         slope = show(partial[place].item() if place else partial)
     like = partial if place else record.y
     at = [element(v, like, place) for v in record.operands if v is not None]
-    told = record.site.of is None and at  # a derivative of a derivative has operands that nobody wrote
-    where = f" at {' and '.join(at)}" if told and not any(a.startswith(("an array", "several")) for a in at) else ""
+    says = record.site.of is None and at  # a second derivative has operands that nobody wrote
+    where = f" at {' and '.join(at)}" if says and not any(a.startswith(("an array", "several")) for a in at) else ""
     text = _of_derivative(record, where, f"is {slope}")
     values = [number_at(v, like, place) for v in record.operands] if record.site.of is None else []
     help = _slope_advice(op, values)
     return Reason("infinite_slope", text, record.site.span, help, record.calls)
 
 
-# ---- advice ----------------------------------------------------------------------------------------------------------
+# ---- advice --------------------------------------------------------------------------------------
 
 _SCALE = "the numbers outgrow floats: scale them, take smaller steps, or compute with logarithms"
 _GUARD = "guard it: `where(b != 0, a / b, 0)` computes no gradient through what it discards"

@@ -1,7 +1,7 @@
-"""Which elements of what follows depend on one element of an array, so that its own gradient can be explained.
+"""Dependence of elements: which elements of later values depend on one element of an array.
 
-Elementwise operations pass a mask on as it is; linear operations, and products, sum it with weights of 1. Of any other
-operation every element may depend on every other.
+Elementwise operations pass a mask on unchanged; linear operations and products sum it with weights
+of 1. In any other operation, every element is assumed to depend on every other.
 """
 
 from __future__ import annotations
@@ -19,8 +19,11 @@ LARGE = 10_000  # elements of an operand or result beyond which an operation isn
 
 
 def dependents(run: Run, ancestry: Ancestry, source: int, mask: Any, linked: set[int]) -> dict[int, Any]:
-    """By number the elements that depend on those of the source that are in the mask, in what is linked to a target: a mask,
-    or true for a number. What doesn't depend on them is missing."""
+    """Returns by number the elements that depend on those in a mask of the source, on the way to a
+    target.
+
+    They are a mask, or true for a number. A number that doesn't depend on them is missing.
+    """
     masks: dict[int, Any] = {source: mask}
     for number in sorted(n for n in linked if n >= 0 and n > source):
         record = ancestry.record(number)
@@ -31,7 +34,9 @@ def dependents(run: Run, ancestry: Ancestry, source: int, mask: Any, linked: set
 
 
 def _through(run: Run, record: Record, given: dict[int, Any]) -> Any:
-    """The mask of a record's result for those of some of its operands; None where nothing depends on them."""
+    """Returns the mask of a record's result for those of some of its operands; None where nothing
+    depends on them.
+    """
     xp, y, op = run.backend.xp, record.y, record.site.op
     shape = y.shape if type(y) is Blank else shape_of(y)
     if not shape or type(y) in (list, Lanes) or type(record.b) is OwnCall:
@@ -49,7 +54,9 @@ def _through(run: Run, record: Record, given: dict[int, Any]) -> Any:
 
 
 def _misses(run: Run, record: Record, given: dict[int, Any]) -> bool:
-    """Whether a number, such as an element or a sum of some, is made of other elements than those in the masks."""
+    """Returns whether a number, such as an element or a partial sum, is computed from elements
+    outside the masks.
+    """
     if type(record.y) in (list, Lanes) or not _is_asked(record):
         return False
     return not bool(_summed(run, record, given))
@@ -64,7 +71,9 @@ def _is_asked(record: Record) -> bool:
 
 
 def _summed(run: Run, record: Record, given: dict[int, Any]) -> Any:
-    """A linear operation on masks, as numbers; a product with ones in its other operands."""
+    """Applies a linear operation to masks, as numbers; of a product, with ones in the other
+    operands.
+    """
     xp, op = run.backend.xp, record.site.op
     options = {"index": record.b} if type(record.b) is tuple else dict(record.b or {})
     options.pop("inplace", None)

@@ -1,8 +1,9 @@
-"""Where a nan or an infinity comes from: back over a ancestry, past everything that only passed it on.
+"""The origin of a nan or an infinity: a search back over the ancestry, past operations that only
+propagated it.
 
-An operation counts as the maker where its result isn't finite and its operands are. What it discards doesn't count: an
-elementwise operation is looked at in the places where its result isn't finite, `where` on the side that it chose, and
-linear operations such as `x[i]` in the elements that they take.
+An operation is the maker if its result isn't finite and its operands are. Operands that it discards
+don't count: an elementwise operation is examined where its result isn't finite, `where` on the side
+that it took, and linear operations such as `x[i]` in the elements that they take.
 """
 
 from __future__ import annotations
@@ -21,16 +22,17 @@ from .ancestry import Ancestry, Record
 from .walks import shares
 
 PART, WHERE = OPS["part"], OPS["where"]
-LARGE = 10_000  # elements: of longer arrays it isn't told which of them matter
+LARGE = 10_000  # elements; in longer arrays all elements are assumed to matter
 
 
 class Maker(NamedTuple):
-    """What made the first value that isn't finite.
+    """The operation or leaf that made the first value that isn't finite.
 
-    number   of its record on the trace, or of a leaf whose value isn't finite to begin with
-    record   None for a leaf
-    operand  of a record, which of its operands is a plain number that isn't finite; None where it made it itself
-    place    of an array, the index of an element that isn't finite
+    number   the number of its record on the trace, or of a leaf that isn't finite to begin with
+    record   the record; None for a leaf
+    operand  the index of an operand that is a non-finite plain number; None if the record made it
+             itself
+    place    the index of a non-finite element of an array
     """
 
     number: int
@@ -40,8 +42,11 @@ class Maker(NamedTuple):
 
 
 def maker(run: Run, ancestry: Ancestry, roots: list[int]) -> Maker | None:
-    """The first operation that makes a nan or an infinity which reaches one of the `roots`, numbers of values that aren't
-    finite; else a leaf or a plain number that isn't. None where none is found."""
+    """Returns the first operation that makes a nan or an infinity which reaches one of the `roots`.
+
+    The roots are numbers of non-finite values. If no operation made it, it is a leaf or a plain
+    number that isn't finite. None if nothing is found.
+    """
     search = _Search(run, ancestry)
     for number in roots:
         search.push(number, None)
@@ -49,8 +54,11 @@ def maker(run: Run, ancestry: Ancestry, roots: list[int]) -> Maker | None:
 
 
 def maker_at(run: Run, ancestry: Ancestry, record: Record, places: Any) -> Maker | None:
-    """The same for what a record's value has in some `places`, a mask (None for everywhere), and for what it is computed
-    from there; None where all of that is finite."""
+    """Returns the maker of what isn't finite in some `places` of a record's value, or in what it is
+    computed from.
+
+    `places` is a mask (None for everywhere). None if all of that is finite.
+    """
     search = _Search(run, ancestry)
     search.push(record.number, places)
     found = search.first()
@@ -71,7 +79,8 @@ def maker_at(run: Run, ancestry: Ancestry, record: Record, places: Any) -> Maker
 class _Search:
     def __init__(self, run: Run, ancestry: Ancestry) -> None:
         self.run, self.ancestry = run, ancestry
-        self.interest: dict[int, Any] = {}  # by number, the elements that matter: a mask, or None for all
+        # By number, the elements that matter: a mask, or None for all.
+        self.interest: dict[int, Any] = {}
         self.pending: list[int] = []
         self.found: list[Maker] = []
 
@@ -84,7 +93,9 @@ class _Search:
             heapq.heappush(self.pending, -number)
 
     def first(self) -> Maker | None:
-        """Newest first, so that everything that reads a value has said which of its elements matter."""
+        """Finds the maker among the records, newest first, so that all uses of a value have marked
+        their elements.
+        """
         while self.pending:
             number = -heapq.heappop(self.pending)
             if number < 0:
@@ -135,20 +146,26 @@ class _Search:
             self.found.append(self.made(record, plain, places))
 
     def made(self, record: Record, plain: int | None, places: Any) -> Maker:
-        """What a record made, or what made its operand `plain`, a plain number."""
+        """Returns the maker for a record, or for its operand `plain`, a plain number."""
         witness = None if plain is None else self.ancestry.witness(record.operands[plain])
         if witness is not None:
             return Maker(witness.number, witness, None, _place(self.run, _nonfinite(self.run, witness.y)))
         return Maker(record.number, record, plain, _place(self.run, places))
 
     def known(self, operand: Any, number: int) -> Any:
-        """An operand, as its record kept it or as what made it did; None where neither did."""
+        """Returns an operand, as its record or the record that made it kept it; None where neither
+        did.
+        """
         if _lacks(operand) and number >= 0:
             operand = self.ancestry.record(number).y
         return None if _lacks(operand) else operand
 
     def ways(self, record: Record, places: Any) -> list[tuple[int, Any]]:
-        """The operands that the places of the result are made of, with the elements that matter; None for all."""
+        """Returns the operands that the places of the result are computed from, with the elements
+        that matter.
+
+        The elements are a mask, or None for all.
+        """
         op, operands = record.site.op, record.operands
         if type(record.b) is OwnCall:
             return [(k, None) for k in range(len(operands))]
@@ -167,8 +184,11 @@ class _Search:
         return [(k, None) for k, v in enumerate(operands) if v is not None]
 
     def _linear(self, record: Record, places: Any) -> list[tuple[int, Any]]:
-        """The elements of the operands that the places of a linear operation's result are sums of: those that a cotangent of
-        ones in these places comes to."""
+        """Returns the elements of the operands that the places of a linear operation's result are
+        sums of.
+
+        A cotangent of ones in these places is pulled back to exactly those elements.
+        """
         if places is None or type(record.y) is list:
             return [(k, None) for k in range(len(record.operands))]
         g = places.astype(record.y.dtype) if shape_of(places) else 1.0
@@ -182,7 +202,9 @@ class _Search:
 
 
 def is_finite(value: Any) -> bool:
-    """Whether a number, or every element of an array or of several, is finite. What is no float is."""
+    """Returns whether a number, or every element of one or several arrays, is finite; true for what
+    is no float.
+    """
     if type(value) is float:
         return value - value == 0.0
     if type(value) is list:
@@ -192,12 +214,14 @@ def is_finite(value: Any) -> bool:
     value = value.array if type(value) is Lanes else value
     if not shape_of(value):
         return bool(value - value == 0)
-    total = value.sum()  # which takes a third of the time; one that overflows says nothing
+    total = value.sum()  # three times as fast as testing each; an overflow is inconclusive
     return bool(total - total == 0) or bool((value - value == 0).all())
 
 
 def _nonfinite(run: Run, value: Any) -> Any:
-    """A mask of the elements that aren't finite; a bool for a number and for several arrays."""
+    """Returns a mask of the elements that aren't finite; a bool for a number and for several
+    arrays.
+    """
     if type(value) in (list, float, Lanes, int, bool) or not shape_of(value) or not is_inexact(value):
         return not is_finite(value)
     return ~run.backend.xp.isfinite(value)

@@ -1,6 +1,7 @@
-"""Why a gradient is unconnected: from the trace of a run that keeps everything (`KeepingTrace`).
+"""Reasons why a gradient is unconnected, read from the trace of a run that keeps everything
+(`KeepingTrace`).
 
-The answer is a stable reason code, the place where the chain from source to target breaks, and the fix.
+A reason is a stable code, the place where the chain from source to target breaks, and the fix.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ from .ancestry import Ancestry
 
 
 class Reason(NamedTuple):
-    """A reason code, what it says of this case, where the chain breaks, what to write instead, and, inside a function, the
-    calls that led there."""
+    """The reason for one result: a code, its text, where the chain breaks, the fix, and the
+    enclosing calls.
+    """
 
     code: str
     text: str
@@ -45,8 +47,11 @@ class Reasons:
     def explain(
         self, target: Any, target_name: str, source: Any, source_name: str, span: Span | None, window: Window
     ) -> Diagnostic:
-        """The warning about one unconnected gradient; `span` is where it was asked for, if in the program, and `window` the
-        tape that was asked."""
+        """Returns the warning about one unconnected gradient.
+
+        `span` is the program's request for it, if there is one, and `window` the tape that was
+        asked.
+        """
         reason = self.find(target, source, source_name, window)
         code = "W202" if reason.code in ("integer", "string") and not differentiable(source) else "W201"
         if reason.code == "replaced":
@@ -57,7 +62,9 @@ class Reasons:
         return Diagnostic(code, message, reason.span or span, "", reason.help, reason.code, reason.calls)
 
     def find(self, target: Any, source: Any, name: str, window: Window) -> Reason:
-        """The reason why `target` has no gradient with respect to `source`, both values of the run."""
+        """Returns the reason why `target` has no gradient with respect to `source`, both values of
+        the run.
+        """
         number = number_on(source)
         attached = type(source) is Variable and source.req != ""
         kind = of_kind(source, name, watched=attached or number in window.watch)
@@ -81,10 +88,10 @@ class Reasons:
         if decided is not None:
             help = "a condition is not differentiable; use `where`, or a smooth function such as `sigmoid`, to let it weigh in"
             return Reason("condition_only", f"{called} only decides which path is taken", decided, help)
-        chosen = self.ancestry.chosen.get(number)
-        if chosen is not None:
+        index_use = self.ancestry.index_uses.get(number)
+        if index_use is not None:
             help = "an index or a size is not differentiable; weigh the elements with something smooth, such as `softmax`"
-            return Reason("index_only", f"{called} only decides which elements are taken, or how many", chosen, help)
+            return Reason("index_only", f"{called} only decides which elements are taken, or how many", index_use, help)
         if used is None:
             declared = source.span if type(source) is Variable else None
             place = self.unexecuted.read_of(name, declared)
@@ -96,7 +103,9 @@ class Reasons:
         return Reason("not_on_path", f"{called} is used, but the target doesn't depend on it", used, help)
 
     def _not_in(self, window: Window, source: int, targets: set[int], called: str) -> Reason:
-        """Why a chain that the trace has doesn't count in a window: the source isn't watched, or a link lies outside."""
+        """Returns why a chain on the trace doesn't count in a window: its source isn't watched, or
+        a link is outside.
+        """
         tape = f"the tape `{window.name}`" if window.name else "the main tape"
         if source < 0 and not window.sees_leaf(source):
             return Reason("not_watched", f"{tape} doesn't watch {called}", None, "`watch` it in the block of the tape")
@@ -118,7 +127,9 @@ class Reasons:
         return Reason("not_watched", f"{tape} doesn't watch what {called} is made of", None, help)
 
     def _declined(self, source: int, target: Any, window: Window) -> Reason | None:
-        """The reason where a function's own rule returned none: another sweep asks the rules again."""
+        """Returns the reason where a custom rule returned none, which another sweep finds by
+        calling the rules again.
+        """
         trace, run = self.trace, self.run
         trace.declined.clear()
         values = [v for v in map(read, leaves(target)) if type(v) is tuple and v[1] in trace.active]
@@ -131,19 +142,23 @@ class Reasons:
 
 
 def number_on(source: Any) -> int | None:
-    """The number by which a trace that keeps everything knows a source; None for a plain value."""
+    """Returns the number that a source has on a trace that keeps everything; None for a plain
+    value.
+    """
     return source.number if type(source) is Variable else source[1] if type(source) is tuple else None
 
 
 def replaced(run: Run, name: str) -> Reason:
-    """The reason of a variable whose name was given a plain value by `=`."""
+    """Returns the reason for a variable whose name was bound to a plain value by `=`."""
     _, place = run.replaced[name]
     text = f"`{name}` was replaced by a plain value"
     return Reason("replaced", text, place, f"update the variable with `{name} := …`, or give the new value another name")
 
 
 def of_kind(source: Any, name: str, watched: bool) -> Reason | None:
-    """The reason that lies in what the source is, if any; one that is `watched` may have a gradient whatever it is."""
+    """Returns the reason that follows from the kind of the source, if any; a `watched` one may be
+    of any kind.
+    """
     called = f"`{name}`" if name else "the source"
     value = primal(read(source))
     where = source.span if type(source) is Variable else None
@@ -170,7 +185,9 @@ _STATES = {
 
 
 def break_between(ancestry: Ancestry, source: int, targets: Iterable[int]) -> Reason | None:
-    """Where the chain from a number of the trace to some others breaks; None where it doesn't, or there is none."""
+    """Returns where the chain from one number of the trace to others breaks; None if it is intact
+    or absent.
+    """
     trace, (linked, onward) = ancestry.trace, ancestry.way_to(targets)
     if source in linked:
         return None
@@ -206,7 +223,9 @@ def _break_at(site: Site, paused: bool) -> Reason:
 
 
 def records(trace: KeepingTrace) -> Iterator[tuple[Site, tuple[int, ...], int, Segment]]:
-    """Every record in execution order: its site, the numbers of its inputs, its own, and its segment."""
+    """Yields every record in execution order: site, the numbers of its inputs, its own number,
+    segment.
+    """
     for segment in trace.segments:
         flat = segment.records
         for k in range(len(segment)):
@@ -215,15 +234,18 @@ def records(trace: KeepingTrace) -> Iterator[tuple[Site, tuple[int, ...], int, S
 
 
 class Unexecuted:
-    """Where a program reads what it didn't come to: a path that wasn't taken."""
+    """The reads in statements that a program didn't execute."""
 
     def __init__(self, node: program.Program, executed: set[int]) -> None:
         self._node, self._executed = node, executed
 
     @cached_property
     def _reads(self) -> dict[str, list[tuple[Span, Span | None, bool]]]:
-        """By name the reads in statements that weren't executed, in the order of the text: where, in which module, and
-        whether the name is that of a member."""
+        """Maps each name to its reads in statements that weren't executed, in the order of the
+        text.
+
+        A read is a span, its module, and whether the name is that of a member.
+        """
         found: dict[str, list[tuple[Span, Span | None, bool]]] = {}
         pending: list[tuple[Any, bool, Span | None]] = [(self._node.body, True, None)]
         while pending:
@@ -244,7 +266,9 @@ class Unexecuted:
         return found
 
     def read_of(self, path: str, declared: Span | None) -> Span | None:
-        """The first read of a variable by its name, as a member, or in the module that declares it."""
+        """Returns the first read of a variable by its name, as a member, or in the module that
+        declares it.
+        """
         of, _, name = path.rpartition(".")
         for span, module, member in self._reads.get(name, ()):
             own = module is not None and declared is not None and _contains(module, declared)

@@ -1,7 +1,8 @@
-"""A sweep that remembers its way: where each cotangent came from, so that a gradient can be explained.
+"""A sweep that remembers where each cotangent came from, so that a gradient can be explained.
 
-`Walk` notes for every number the record that gave most of its cotangent. From a source these lead on to the target, and
-where the gradient is zero or not finite they lead past the operation that made it so.
+`Walk` notes for every number the record that contributed most to its cotangent. Followed from a
+source, these records lead to the target, and past the operation that made a gradient zero or
+non-finite.
 """
 
 from __future__ import annotations
@@ -24,14 +25,15 @@ from ..values.boxes import primal
 from ..values.lanes import Lanes
 from .ancestry import Record
 
-LARGE, MOST = 10_000, 100  # of arrays that are kept for explanations: elements, and how many
+LARGE, MOST = 10_000, 100  # arrays that are kept for explanations: their elements, and how many
 
 
 class Edge(NamedTuple):
-    """What a record gives to one of its inputs on the way back; of arrays the largest absolute value.
+    """The contribution of a record to the cotangent of one of its inputs; of arrays, the largest
+    absolute value.
 
-    cotangent  of the record
-    share      of the input in it: the cotangent times the partial
+    cotangent  the cotangent of the record
+    share      the contribution to the input: the cotangent times the partial
     """
 
     record: int
@@ -40,14 +42,16 @@ class Edge(NamedTuple):
 
 
 class Walk(Sweep):
-    """One walk over the trace that keeps its tracks.
+    """A sweep over the trace that keeps track of its path.
 
-    onward   by number the edge of the largest share; one that isn't finite counts as larger than any
-    kept     by number, of those in detail: the cotangent itself
-    edges    by number, of those in detail: all edges that lead there
-    masks    by number the elements that are asked about, where not all are: edges between others don't count
-    bad      by record and input, where a finite cotangent gave a share that isn't: the cotangent
-    dead     likewise where an array that isn't zero gave a share that is; of the first ones, which aren't large
+    onward  by number, the edge of the largest share; one that isn't finite counts as larger than
+            any
+    kept    by number, the cotangent itself, of numbers that are kept in detail
+    edges   by number, all edges that lead there, of numbers that are kept in detail
+    masks   by number, the elements in question, if not all: edges between others don't count
+    bad     by record and input, the finite cotangent that gave a non-finite share
+    dead    by record and input, the non-zero array that gave a share of zero; only of the first,
+            small ones
     """
 
     def __init__(
@@ -67,7 +71,8 @@ class Walk(Sweep):
         self.bad: dict[tuple[int, int], Any] = {}
         self.dead: dict[tuple[int, int], Any] = {}
         self._shares: dict[int, float] = {}  # of the record being passed, by input
-        self._bounds: dict[int, float] = {}  # of arrays that are too long to look at in each of many writes
+        # Bounds of arrays too long to be examined at each of many writes.
+        self._bounds: dict[int, float] = {}
         self._pulls: dict[int, Any] = {}
 
     def through(self, segment: Segment) -> None:
@@ -97,7 +102,7 @@ class Walk(Sweep):
                         self.dead[number, n] = g
 
     def _pass(self, site: Site, numbers: tuple[int, ...], a: Any, b: Any, g: Any, y: Any, number: int) -> float:
-        """Takes a cotangent to the inputs of one record; returns its size."""
+        """Pulls a cotangent back to the inputs of one record; returns its size."""
         if type(g) is float and type(y) is float and (site.narrow or site.scalar):
             pull = self._pulls.get(id(site))
             if pull is None:
@@ -109,21 +114,24 @@ class Walk(Sweep):
         if type(b) is tuple and self._one_element(site, a, b, numbers, g, number):
             return self._bounds.pop(number, 0.0) if site.op is SETITEM else self._size(number, g)
         if site.op.elementwise:
-            self.owned.difference_update(numbers)  # or their shares would be added in place, unseen
+            # Otherwise their shares would be added in place, unnoticed.
+            self.owned.difference_update(numbers)
             self._elementwise(site, (a, b)[: len(site.op.signature.operands)] if site.narrow else a, numbers, g, y, number)
         else:
             self.structural(site, a, b, numbers, g, y, number)
         return self._size(number, g)
 
     def _size(self, n: int, value: Any) -> float:
-        """The size of a cotangent for `n`, in the elements that are asked about."""
+        """Returns the size of a cotangent for `n`, in the elements in question."""
         mask = None if self.masks is None else self.masks.get(n)
         if type(value) is float or mask is None or not shape_of(mask) or shape_of(mask) != shape_of(value):
             return size_of(value)
         return size_of(value[mask])
 
     def _one_element(self, site: Site, operands: Any, index: Any, numbers: tuple[int, ...], g: Any, number: int) -> bool:
-        """An element of a vector read or written, in place; returns whether it was one."""
+        """Pulls back reading or writing one element of a vector, in place; returns whether the
+        record is one.
+        """
         x = operands[0]
         if len(index) != 1 or type(index[0]) is not int or len(x.shape) != 1 or getattr(x.dtype, "char", "") != "d":
             return False
@@ -137,7 +145,7 @@ class Walk(Sweep):
                 self.cotangents[n] = total
                 self.owned.add(n)
             total[k] += g
-            self._shares[n] = g  # of an element that is asked about, or the record has no mask
+            self._shares[n] = g  # the element is in question, or the record has no mask
             self._bounds[n] = max(self._bounds.get(n, 0.0), abs(g))
             return True
         if site.op is SETITEM and type(g) is xp.ndarray and type(operands[1]) is not Blank:
@@ -156,7 +164,9 @@ class Walk(Sweep):
         return False
 
     def add(self, n: int, c: Any, fresh: bool = False) -> None:
-        """Adds a cotangent to what waits for `n`, and notes its size. Nothing is added in place."""
+        """Adds a cotangent to the pending one of `n` and notes its size. Nothing is added
+        in place.
+        """
         if self.marked is not None and n not in self.marked:
             return
         self._shares[n] = self._shares.get(n, 0.0) + (c if type(c) is float else self._size(n, c))
@@ -192,7 +202,9 @@ def _rank(edge: Edge) -> tuple[float, float]:
 
 
 def size_of(value: Any) -> float:
-    """A float as it is; of an array, or several, the largest absolute value; nan where there is one."""
+    """Returns a float as it is; of one or several arrays the largest absolute value, nan if one is
+    nan.
+    """
     if type(value) is float:
         return value
     if value is None:
@@ -215,8 +227,12 @@ def walk(
     detailed: Iterable[int] = (),
     masks: dict[int, Any] | None = None,
 ) -> Walk | None:
-    """A walk from targets with their cotangents to what is wanted; None where there is no way. Sources that the window came
-    to watch late must be asked for one by one. Raises GradcliError as `sweep`."""
+    """Returns a walk from targets with their cotangents to the wanted numbers; None if they aren't
+    connected.
+
+    Sources that the window began to watch late must be asked for one by one. Raises GradcliError as
+    `sweep` does.
+    """
     made: list[Walk] = []
 
     def make(run: Run, wanted: set[int], marked: set[int] | None, outside: set[int]) -> Walk:
@@ -232,11 +248,11 @@ def walk(
     return made[-1]
 
 
-# ---- partials --------------------------------------------------------------------------------------------------------
+# ---- partials ------------------------------------------------------------------------------------
 
 
 class _Single(Walk):
-    """The pull of one record by itself."""
+    """The pullback of a single record."""
 
     def pulled(self, record: Record, g: Any) -> dict[int, Any]:
         self.segment = record.segment
@@ -245,15 +261,21 @@ class _Single(Walk):
 
 
 def shares(run: Run, record: Record, g: Any) -> dict[int, Any]:
-    """What one record gives to its active inputs for the cotangent `g` of its value. Raises GradcliError as a sweep."""
+    """Returns what one record contributes to its active inputs for the cotangent `g` of its value.
+
+    Raises GradcliError as a sweep does.
+    """
     trace = record.segment.trace
     active = {n for n in record.inputs if not isinstance(trace, KeepingTrace) or n in trace.active}
     return _Single(run, set(), active, set()).pulled(record, g)
 
 
 def partial_by(run: Run, record: Record, n: int) -> Any:
-    """The derivative of the value of a record by its input `n`: a number for a scalar by a scalar, an array of the elements'
-    own derivatives for an elementwise operation, None for any other."""
+    """Returns the derivative of the value of a record by its input `n`.
+
+    It is a number for a scalar by a scalar, an array of the elements' own derivatives for an
+    elementwise operation, and None for any other.
+    """
     positions = [k for k, m in record.traced_operands() if m == n]
     operands, op = record.operands, record.site.op
     if op.elementwise and not any(type(v) is Lanes for v in (record.y, *operands)):

@@ -1,4 +1,4 @@
-"""Why a gradient is zero: what an operation did that passed a cotangent on as nothing."""
+"""Reasons why a gradient is zero: the operation that stopped a cotangent, and how."""
 
 from __future__ import annotations
 
@@ -30,8 +30,10 @@ _FLATTENING = frozenset((
 
 
 def zero_reason(run: Run, record: Record, n: int, edge: Edge, mask: Any = None) -> Reason:
-    """Why a record gives nothing to its input `n`, though it has a cotangent itself; in the elements of a mask, where that is
-    what was asked about, or where the cotangent isn't zero."""
+    """Returns why a record passes nothing to its input `n`, though its own cotangent isn't zero.
+
+    Only the elements of a mask count, or those where the cotangent isn't zero.
+    """
     op = record.site.op
     name = op.infix or op.name
     code, text, help = _judged(run, record, n, edge, f"`{name}`", mask)
@@ -39,13 +41,13 @@ def zero_reason(run: Run, record: Record, n: int, edge: Edge, mask: Any = None) 
 
 
 def cancelled(span: Span | None) -> Reason:
-    """The reason where several ways add up to nothing."""
+    """Returns the reason where the shares of several paths add up to zero."""
     text = "its ways to the target cancel: their shares in the gradient add up to 0"
     return Reason("cancelled", text, span, "nothing is lost: the target doesn't move with it")
 
 
 def _judged(run: Run, record: Record, n: int, edge: Edge, name: str, mask: Any) -> tuple[str, str, str]:
-    """The reason code, what it says here, and the fix."""
+    """Returns the reason code, its text, and the fix."""
     op = record.site.op.name
     positions = [k for k, m in record.traced_operands() if m == n]
     operand = None if type(record.b) is OwnCall else record.operands[positions[0]]
@@ -83,7 +85,7 @@ def _judged(run: Run, record: Record, n: int, edge: Edge, name: str, mask: Any) 
 
 
 def _at(operand: Any) -> str:
-    """` at 2.0`, ` at values from -3.0 to 0.0`; "" where the values weren't kept."""
+    """Returns ` at 2.0` or ` at values from -3.0 to 0.0`; "" if the values weren't kept."""
     if operand is None or type(operand) in (Blank, Lanes, list):
         return ""
     if not shape_of(operand):
@@ -95,7 +97,7 @@ def _at(operand: Any) -> str:
 
 
 def _others(record: Record, positions: list[int]) -> str:
-    """`, the value of `b`` in words: what the other operand is."""
+    """Returns `, the value of `b`` in words, for the other operand."""
     names = {0: "left", 1: "right"}
     others = [k for k in range(len(record.operands)) if k not in positions]
     if len(record.operands) != 2 or len(others) != 1 or not record.site.op.infix:
@@ -106,7 +108,7 @@ def _others(record: Record, positions: list[int]) -> str:
 
 
 def _underflows(run: Run, record: Record, n: int, edge: Edge, mask: Any) -> bool:
-    """Whether the partial isn't zero, but for the limits of floats: the product with the cotangent is."""
+    """Returns whether a non-zero partial times the cotangent is zero by underflow."""
     partial = partial_by(run, record, n)
     if partial is None:
         return bool(abs(edge.cotangent) < 1e-150)
@@ -114,13 +116,15 @@ def _underflows(run: Run, record: Record, n: int, edge: Edge, mask: Any) -> bool
 
 
 def _within(value: Any, mask: Any) -> Any:
-    """The elements of an array in a mask of its shape; any other value as it is."""
+    """Returns the elements of an array in a mask of its shape; any other value as it is."""
     fits = mask is not None and value is not None and type(value) not in (Blank, list, Lanes)
     return value[mask] if fits and shape_of(mask) == shape_of(value) != () else value
 
 
 def _cancels_itself(run: Run, record: Record, positions: list[int]) -> bool:
-    """Whether an operation that takes one value in several positions has partials by them that aren't zero by themselves."""
+    """Returns whether non-zero partials cancel in an operation that takes one value in several
+    positions.
+    """
     op, operands = record.site.op, record.operands
     if not op.elementwise or type(record.y) is Lanes:
         return True

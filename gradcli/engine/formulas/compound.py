@@ -1,9 +1,10 @@
-"""Compound operations: elementwise ops that aren't in the table, made of formulas that are.
+"""Compound operations: elementwise ops that aren't in the table, composed of those that are.
 
-A hot expression of a program is one (`fusion.py`), and so is what a derivative adds to an op: the cotangent of an operand
-and the tangent of a result are formulas of the partials. A compound op has its own partials, made by going back through
-its formula once, so it can be differentiated like any other, to any order; and everything that reads formulas (floats,
-arrays, the trace, duals) takes it as it is.
+A hot expression of a program is one (`lowering/fusion.py`), and so is the derivative of an op: the
+cotangent of an operand and the tangent of a result are formulas of the partials. A compound op has
+its own partials, computed once by differentiating its formula, so it can be differentiated to any
+order like any other op, and everything that evaluates formulas (on floats, arrays, the trace,
+duals) accepts it unchanged.
 """
 
 from __future__ import annotations
@@ -14,16 +15,18 @@ from typing import Any
 from ...ops import OPS
 from ...ops.formula import Formula, key_of
 from ...ops.op import Op
-from .functions import forward_formula, partial_formula, partial_on_reals, per_op
+from .functions import forward_formula, partial_formula, per_op, real_partial_formula
 
-EXPRESSION = "expression"  # the name of compound ops that a program's expressions are
+EXPRESSION = "expression"  # the name of the op of a program's expression
 ONE, ZERO, RESULT = Formula("number", 1.0), Formula("number", 0.0), Formula("result")
-DERIVED = "derived"  # the value of an operation in a formula that is a derivative
+DERIVATIVE = "derived"  # marks an operation in a formula as a derivative
 
 
 class _Written:
-    """A formula as it is written, for look-ups: equal to any other that is written in the same way. What this file tells from
-    others by identity counts as written otherwise."""
+    """A formula as a key for look-ups, equal to any other with the same structure.
+
+    Nodes that this file distinguishes by identity are distinct here, too.
+    """
 
     __slots__ = ("_hash", "_key", "formula")
 
@@ -40,8 +43,11 @@ class _Written:
 
 
 def compound(name: str, formula: Formula, n_operands: int) -> Op:
-    """The op of a formula of `n_operands` operands; of the category "derivatives" where a part of it is one. Formulas that are
-    written in the same way have the same: what was made of an expression is there when that is compiled again."""
+    """Returns the op of a formula of `n_operands` operands.
+
+    Its category is "derivatives" if a part of the formula is one. Formulas with the same structure
+    share their op, so that an expression which is compiled again finds what was computed for it.
+    """
     return _of_written(name, _Written(formula), n_operands)
 
 
@@ -52,7 +58,7 @@ def _of_written(name: str, written: _Written, n_operands: int) -> Op:
 
 def _op(name: str, formula: Formula, n_operands: int, category: str) -> Op:
     derivatives: list[Formula] = []
-    category = "derivatives" if any(node.value == DERIVED for node in formula if node.arguments) else category
+    category = "derivatives" if any(node.value == DERIVATIVE for node in formula if node.arguments) else category
 
     def partial_by(k: int) -> Callable[..., Formula]:
         def partial(m: Any, y: Any, *operands: Any) -> Formula:
@@ -76,9 +82,12 @@ def _op(name: str, formula: Formula, n_operands: int, category: str) -> Op:
 
 @per_op
 def cotangent_op(op: Op, operand: int) -> tuple[Op, tuple[int | str, ...]]:
-    """The share of a real operand in a cotangent, `g * partial`, as an op; and what it takes after `g`: operands of `op` by
-    index, and "result"."""
-    partial = partial_on_reals(op, operand)
+    """Returns the op `g * partial`, the share of a real operand in a cotangent, and its operands
+    after `g`.
+
+    These are operands of `op` by index, and "result".
+    """
+    partial = real_partial_formula(op, operand)
     reads = tuple(sorted(partial.reads(), key=str))
     places: dict[int | str, Formula] = {read: Formula("operand", k + 1) for k, read in enumerate(reads)}
     formula = strict_product(Formula("operand", 0), substitute(partial, places))
@@ -87,9 +96,12 @@ def cotangent_op(op: Op, operand: int) -> tuple[Op, tuple[int | str, ...]]:
 
 @per_op
 def tangent_op(op: Op, active: tuple[int, ...]) -> tuple[Op, tuple[int | str, ...]]:
-    """The tangent of an op of real operands, of which `active` have one, as an op of these tangents and what stands second
-    here: operands of `op` by index, and "result"."""
-    partials = [partial_on_reals(op, k) for k in active]
+    """Returns the tangent of an op of real operands, of which the `active` have tangents, as an op.
+
+    Its operands are these tangents, and then the second result: operands of `op` by index, and
+    "result".
+    """
+    partials = [real_partial_formula(op, k) for k in active]
     reads = tuple(sorted(frozenset().union(*(p.reads() for p in partials)), key=str))
     n = len(active)
     places: dict[int | str, Formula] = {read: Formula("operand", n + k) for k, read in enumerate(reads)}
@@ -100,7 +112,9 @@ def tangent_op(op: Op, active: tuple[int, ...]) -> tuple[Op, tuple[int | str, ..
 
 
 def tangent_formula(formula: Formula, n_operands: int, active: list[int]) -> Formula:
-    """The tangent of a formula whose operands `active` have one; these tangents are operands from `n_operands` on."""
+    """Returns the tangent of a formula whose `active` operands have one, as operands from
+    `n_operands` on.
+    """
     partials = differentiate(formula, n_operands)
     total = ZERO
     for position, k in enumerate(active):
@@ -108,11 +122,13 @@ def tangent_formula(formula: Formula, n_operands: int, active: list[int]) -> For
     return total
 
 
-# ---- formulas of formulas --------------------------------------------------------------------------------------------
+# ---- formulas of formulas ------------------------------------------------------------------------
 
 
 def substitute(formula: Formula, places: dict[int | str, Formula]) -> Formula:
-    """The formula with other formulas in the place of its operands, by index, and of its "result"."""
+    """Returns the formula with other formulas in place of its operands, by index, and of its
+    "result".
+    """
     made: dict[int, Formula] = {}
     for node in formula:
         if node.kind == "operand":
@@ -126,16 +142,23 @@ def substitute(formula: Formula, places: dict[int | str, Formula]) -> Formula:
     return made[id(formula)]
 
 
-def derived(formula: Formula) -> Formula:
-    """The formula as one that is told from others: a derivative that a program asked for. A number depends on nothing."""
+def as_derivative(formula: Formula) -> Formula:
+    """Returns the formula marked as a derivative that a program asked for; a number stays
+    as it is.
+    """
     if formula.kind == "number":
         return formula
-    return Formula(formula.kind, DERIVED, formula.arguments) if formula.arguments else Formula("mul", DERIVED, (ONE, formula))
+    return (
+        Formula(formula.kind, DERIVATIVE, formula.arguments) if formula.arguments else Formula("mul", DERIVATIVE, (ONE, formula))
+    )
 
 
 def by_result(formula: Formula, n_operands: int) -> list[Formula] | None:
-    """The partials of a formula, where its result says all that they need, as those of `relu(x + b)` or `exp(-x)`: no operand
-    has to be kept. None for any other."""
+    """Returns the partials of a formula if they need only its result, as those of `relu(x + b)` or
+    `exp(-x)`.
+
+    Then no operand has to be kept as a residual. Returns None for any other formula.
+    """
     if _reads_of_last(formula) != {"result"}:
         return None
     partials = differentiate(formula, n_operands, result=RESULT)
@@ -143,7 +166,11 @@ def by_result(formula: Formula, n_operands: int) -> list[Formula] | None:
 
 
 def _reads_of_last(formula: Formula) -> frozenset[int | str]:
-    """What the partials of a formula's last operation read: its arguments, by index, but for numbers, or "result"."""
+    """Returns what the partials of a formula's last operation read: its arguments by index, or
+    "result".
+
+    Numbers don't count.
+    """
     op = OPS.get(formula.kind) if formula.arguments else None
     if op is None or not op.elementwise:
         return frozenset()
@@ -153,8 +180,11 @@ def _reads_of_last(formula: Formula) -> frozenset[int | str]:
 
 
 def cotangents(formula: Formula, n_operands: int) -> tuple[tuple[int | str, ...], list[Formula]]:
-    """The cotangents of a formula's operands, and what they read, operands by index or "result": what they take in this order,
-    and then the result's cotangent."""
+    """Returns the cotangents of a formula's operands, and what they read.
+
+    These are operands by index, or "result"; the cotangents take them in this order, followed by
+    the result's cotangent.
+    """
     partials = by_result(formula, n_operands)
     if partials is None:
         return tuple(range(n_operands)), differentiate(formula, n_operands, Formula("operand", n_operands))
@@ -164,14 +194,17 @@ def cotangents(formula: Formula, n_operands: int) -> tuple[tuple[int | str, ...]
 
 @per_op
 def cotangents_of(op: Op) -> tuple[tuple[int | str, ...], list[Formula]]:
-    """Those of an op's operands."""
+    """Returns the cotangents of an op's operands, and what they read, as `cotangents` does."""
     return cotangents(forward_formula(op), len(op.signature.operands))
 
 
 def differentiate(formula: Formula, n_operands: int, seed: Formula = ONE, result: Formula | None = None) -> list[Formula]:
-    """The partials of a formula by its operands, which share what they have in common; or their cotangents, for that of the
-    result. In each product a cotangent of exactly 0 makes 0, as in a sweep. `result` stands for what the formula gives, where
-    a partial reads that."""
+    """Returns the partials of a formula by its operands, which share common subexpressions.
+
+    With a cotangent of the result, they are the operands' cotangents. In each product a cotangent
+    of exactly 0 gives 0, as in a sweep. `result` replaces the formula's value where a partial reads
+    that.
+    """
     cotangents: dict[int, Formula] = {id(formula): seed}
     found = [ZERO] * n_operands
     for node in reversed(list(formula)):
@@ -189,7 +222,9 @@ def differentiate(formula: Formula, n_operands: int, seed: Formula = ONE, result
 
 
 def _shares(node: Formula, g: Formula, result: Formula) -> list[tuple[Formula, Formula]]:
-    """The arguments of a node that a gradient passes to, with their shares of its cotangent; `result` is what the node gives."""
+    """Returns the differentiable arguments of a node with their shares of its cotangent; `result`
+    is its value.
+    """
     if node.kind == "where":
         condition, a, b = node.arguments
         return [(a, Formula("where", None, (condition, g, ZERO))), (b, Formula("where", None, (condition, ZERO, g)))]
@@ -203,7 +238,7 @@ def _shares(node: Formula, g: Formula, result: Formula) -> list[tuple[Formula, F
         if argument.kind != "number" and op.partials[k] is not None:
             rule = partial_formula(op, k)
             partial = substitute(rule, places)
-            # A number of the program that happens to be 0 is a factor, and has its say in the sign.
+            # A 0 in the program is a factor like any other, and determines the sign.
             is_factor = partial.kind == "number" and partial.value == 0 and rule.kind != "number"
             product = partial if g is ONE else Formula("strict_mul", None, (g, partial))
             shares.append((argument, product if is_factor else strict_product(g, partial)))
@@ -215,7 +250,7 @@ def strict_product(g: Formula, partial: Formula) -> Formula:
 
 
 def scaled(kind: str, g: Formula, partial: Formula) -> Formula:
-    """`g * partial` by the product `kind`, without what needs no product."""
+    """Returns `g * partial` by the product `kind`, simplified for 0, 1 and -1."""
     if partial.kind == "number" and not isinstance(partial.value, complex):
         if partial.value == 0:
             return ZERO

@@ -1,4 +1,7 @@
-"""The source of functions that compute formulas, with invented names; nothing of a user's program is in it."""
+"""Source text of functions that compute formulas.
+
+All names in it are generated: it contains nothing of the user's program.
+"""
 
 from __future__ import annotations
 
@@ -13,30 +16,33 @@ from . import scalars
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 _INFIX_THAT_RAISES = {**_INFIX, "div": "/", "floordiv": "//", "mod": "%"}
 STRICT = frozenset(("strict_mul",))
-DEEP = 40  # parentheses in each other, of which Python reads 200
-REFUSING = (ValueError, OverflowError, ZeroDivisionError)  # how Python refuses what IEEE has a value for
+DEEP = 40  # nested parentheses; Python accepts 200
+# How Python refuses operations that have an IEEE value.
+REFUSING = (ValueError, OverflowError, ZeroDivisionError)
 REFUSED = f"except ({', '.join([error.__name__ for error in REFUSING])})"
 
 
 def function_of(source: str, label: str, names: dict[str, Any]) -> Callable[..., Any]:
-    """The function that a source defines, where names stand for these."""
-    # A copy of the code, since the interpreter makes it fit the names that a function meets.
+    """Returns the function that a source defines, with these values for its names."""
+    # A copy of the code, since Python specialises it to the values that a function meets.
     return FunctionType(_code_of(source, label).replace(), names)
 
 
 @lru_cache(maxsize=1024)
 def _code_of(source: str, label: str) -> CodeType:
-    """The code of the function; many are written in the same way, and differ in what their names stand for."""
+    """Returns the code of the function. Many functions share it, with other values for
+    their names.
+    """
     return next(part for part in compile(source, label, "exec").co_consts if type(part) is CodeType)
 
 
 class FormulaSource:
-    """The source of a function body that computes formulas, sharing what they share.
+    """The source of a function body that computes formulas and shares their common subexpressions.
 
     arrays  for arrays; else for floats
-    fast    floats by the bare functions and operators of Python, which may raise what `REFUSED` says; and strict products
-            as plain ones, which are right where the result is finite
-    strict  whether strict products are strict; always so unless said otherwise
+    fast    floats by Python's bare functions and operators, which may raise what `REFUSED` says,
+            and strict products as plain ones, which are right where the result is finite
+    strict  whether strict products are strict, as they are by default
     """
 
     def __init__(self, arrays: bool, fast: bool = False, strict: bool = True) -> None:
@@ -45,15 +51,16 @@ class FormulaSource:
         self.lines: list[str] = []
         self.conditions = 0
         self.names: dict[str, Any] = {"inf": float("inf"), "nan": float("nan")}
-        self._before = 0  # lines of what this is inside of
+        self._before = 0  # lines of the enclosing source
         self._text: dict[int, str] = {}
         self._depth: dict[int, int] = {}  # of the parentheses in it
-        self._nodes: dict[tuple[Any, ...], Formula] = {}  # one for each that is written in the same way
-        self._interns: dict[int, Formula] = {}  # which of these a node stands for, by its identity
-        self._read: list[Formula] = []  # the formulas that such nodes are of: while they live, no other has that identity
+        self._nodes: dict[tuple[Any, ...], Formula] = {}  # one node for each structure
+        self._interns: dict[int, Formula] = {}  # the interned node, by the identity of a node
+        # Keeps the formulas alive, so that no other node gets their identity.
+        self._read: list[Formula] = []
 
     def inside(self) -> FormulaSource:
-        """Lines that run on one side of a branch only, after those that there are, and with the same names."""
+        """Returns the source of one side of a branch, which has the names of this one."""
         inner = FormulaSource(self.arrays)
         inner.fast, inner.strict, inner.infix, inner.names = self.fast, self.strict, self.infix, self.names
         inner._before = self._before + len(self.lines)
@@ -62,11 +69,14 @@ class FormulaSource:
         return inner
 
     def value(self, formula: Formula) -> str:
-        """The expression that computes `formula`; nodes used more than once get a local name, and where they nest deep."""
+        """Returns the expression that computes `formula`.
+
+        Nodes that are used more than once, or nested deeply, get a local name.
+        """
         return self.values([formula])[0]
 
     def values(self, formulas: list[Formula]) -> list[str]:
-        """The same of several, which share what they have in common."""
+        """Returns the expressions that compute several formulas and share common subexpressions."""
         formulas = [self._interned(formula) for formula in formulas]
         nodes = {id(node): node for formula in formulas for node in formula.nodes_but(self._text)}
         uses: dict[int, int] = {}
@@ -86,14 +96,14 @@ class FormulaSource:
         return [self._text[id(formula)] for formula in formulas]
 
     def _interned(self, formula: Formula) -> Formula:
-        """The formula with each subexpression once, however often it was built."""
+        """Returns the formula with each subexpression as one node, however often it was built."""
         made = self._interns
         self._read.append(formula)
         for node in formula.nodes_but(made):
             arguments = tuple([made[id(a)] for a in node.arguments])
             found = simplified(node.kind, arguments) if arguments else None
             if found is None:
-                # By its text -0.0 isn't 0.0, and 1 isn't 1.0.
+                # The text tells -0.0 from 0.0, and 1 from 1.0.
                 key = (node.kind, node.value, *map(id, arguments)) if arguments else (node.kind, repr(node.value))
                 found = self._nodes.get(key)
                 if found is None:
@@ -120,7 +130,8 @@ class FormulaSource:
             if not self.arrays:
                 return f"({then} if {condition} else {otherwise})"
             self.names["where"] = None
-            if len(then) + len(otherwise) < 200:  # of scalar operands the condition is one bool: only one side is computed
+            # For scalar operands the condition is one bool, and only one side is computed.
+            if len(then) + len(otherwise) < 200:
                 self.conditions += 1
                 c = f"c{self.conditions}"
                 both = f"where({c}, {then}, {otherwise})"
@@ -129,13 +140,16 @@ class FormulaSource:
         return f"{node.kind}({', '.join(arguments)})"
 
     def found(self, lookup: Callable[[str], Any]) -> dict[str, Any]:
-        """The names in the source and what they stand for; functions by `lookup`."""
+        """Returns the values of the names in the source; functions are found by `lookup`."""
         return {name: lookup(name) if value is None else value for name, value in self.names.items()}
 
     def function(
         self, parameters: str, result: str, lookup: Callable[[str], Any], refused: Callable[..., Any] | None = None
     ) -> Callable[..., Any]:
-        """The function. Where Python refuses an operation, `refused` answers instead."""
+        """Returns the compiled function.
+
+        Where Python refuses an operation, `refused` computes the result instead.
+        """
         names = self.found(lookup)
         lines = [*self.lines, f"return {result}"]
         if refused is not None:
@@ -146,7 +160,10 @@ class FormulaSource:
 
 
 def simplified(kind: str, arguments: tuple[Formula, ...]) -> Formula | None:
-    """What is the same to the last bit: `x**1`, `1*x` and `x/1` are x, and `2 - 1` is 1; None for anything else."""
+    """Returns an equivalent that is identical to the last bit, or None.
+
+    `x**1`, `1*x` and `x/1` are x, and `2 - 1` is 1.
+    """
     if kind == "where" and (condition := arguments[0]).kind == "eq":
         a, b = condition.arguments
         if a.kind == b.kind == "number":

@@ -1,7 +1,7 @@
-"""Readings of the table's formulas: as functions on floats and as functions on arrays.
+"""Compiled formulas of the table: functions on floats and functions on arrays.
 
-A formula (`ops/formula.py`) is turned into the source of a small function with invented names, compiled once, and kept.
-Nothing of a user's program is in it: it is made from the table's entries alone.
+A formula (`ops/formula.py`) is lowered to the source of a small function with generated names,
+compiled once, and cached. It contains nothing of the user's program.
 """
 
 from __future__ import annotations
@@ -25,8 +25,10 @@ Made = TypeVar("Made")
 
 
 def per_op(make: Callable[..., Made]) -> Callable[..., Made]:
-    """Keeps what is made of an op, until the table changes; but not for ever, since programs make ops of their own
-    (`compound.py`)."""
+    """Caches what is computed for an op, until the table changes.
+
+    The cache is bounded, since programs define ops of their own (`compound.py`).
+    """
     made = lru_cache(maxsize=1024)(make)
     on_change(made.cache_clear)
     return made
@@ -40,15 +42,19 @@ def forward_formula(op: Op) -> Formula:
 
 @per_op
 def partial_formula(op: Op, operand: int) -> Formula:
-    """The partial derivative of an elementwise op by one operand, as a formula of the result and the operands."""
+    """Returns the partial derivative of an elementwise op by one operand, as a formula of the
+    result and the operands.
+    """
     rule = op.partials[operand]
     assert rule is not None, f"operand {operand} of `{op.name}` is an order"
     return read_partial(rule, len(op.signature.operands))
 
 
 @per_op
-def partial_on_reals(op: Op, operand: int) -> Formula:
-    """The same for real operands: the partials of `imag` and `angle` are imaginary, and no real number moves that way."""
+def real_partial_formula(op: Op, operand: int) -> Formula:
+    """Returns the partial derivative by a real operand; 0 if it is imaginary, as those of `imag`
+    and `angle`.
+    """
     partial = partial_formula(op, operand)
     turns = any(node.kind == "number" and type(node.value) is complex for node in partial)
     return Formula("number", 0.0) if turns else partial
@@ -56,14 +62,14 @@ def partial_on_reals(op: Op, operand: int) -> Formula:
 
 @per_op
 def rule_reads(op: Op, operands: tuple[int, ...]) -> frozenset[int | str]:
-    """The operands, and "result", whose values the partials by `operands` read."""
+    """Returns the operands, and "result", whose values the partials by `operands` read."""
     return frozenset().union(*(partial_formula(op, k).reads() for k in operands))
 
 
-def chosen(formula: Formula) -> set[int]:
-    """The operands that a formula may give as they are."""
+def returned_operands(formula: Formula) -> set[int]:
+    """Returns the operands that a formula may return unchanged."""
     if formula.kind == "where":
-        return chosen(formula.arguments[1]) | chosen(formula.arguments[2])
+        return returned_operands(formula.arguments[1]) | returned_operands(formula.arguments[2])
     return {int(formula.value)} if formula.kind == "operand" else set()
 
 
@@ -71,12 +77,12 @@ def _operands(op: Op) -> str:
     return ", ".join(f"x{k}" for k in range(len(op.signature.operands)))
 
 
-# ---- on floats -------------------------------------------------------------------------------------------------------
+# ---- on floats -----------------------------------------------------------------------------------
 
 
 @per_op
 def scalar_function(op: Op) -> Callable[..., Any]:
-    """The op on Python floats; never raises, IEEE results."""
+    """Returns the op on Python floats, with IEEE results; it never raises."""
     if op.forward is None:
         function: Callable[..., Any] | None = getattr(scalars, op.name, None)
         return function or special_on_floats(op)
@@ -85,40 +91,46 @@ def scalar_function(op: Op) -> Callable[..., Any]:
 
 
 def scalar_by_name(name: str) -> Callable[..., Any]:
-    """The function of an op on floats, which never raises."""
+    """Returns the function of an op on floats, which never raises."""
     return scalar_function(OPS[name])
 
 
 def fast_by_name(name: str) -> Callable[..., Any]:
-    """The bare function of an op on floats, where there is one: it may raise."""
+    """Returns the bare function of an op on floats, if there is one; it may raise."""
     return scalars.FAST.get(name) or scalar_function(OPS[name])
 
 
 @per_op
 def scalar_partial(op: Op, operand: int) -> Callable[..., Any]:
-    """The partial by one operand on floats: `(y, *operands) -> partial`."""
+    """Returns the partial by one operand on floats: `(y, *operands) -> partial`."""
     source = FormulaSource(arrays=False)
-    return source.function(f"y, {_operands(op)}", source.value(partial_on_reals(op, operand)), scalar_by_name)
+    return source.function(f"y, {_operands(op)}", source.value(real_partial_formula(op, operand)), scalar_by_name)
 
 
 def strict(g: float, partial: float) -> float:
-    """The product, but 0 where it is nan and either factor 0: what nothing depends on, or what doesn't move, contributes nothing.
-    A product that is 0 anyway keeps its sign, so that who repairs and who needn't agree on it."""
+    """Multiplies; 0 where the product is nan and either factor is 0, because nothing depends on it
+    or nothing moves.
+
+    A product that is 0 anyway keeps its sign, so that code which repairs products agrees with code
+    that needn't.
+    """
     product = g * partial
     return 0.0 if product != product and (g == 0.0 or partial == 0.0) else product
 
 
 @per_op
 def scalar_pull(op: Op, operands: tuple[int, ...], repairs: bool) -> Callable[..., Any]:
-    """The pullback on floats, `(g, y, x0, x1) -> cotangent`, or the list of them for more than one active operand.
+    """Returns the pullback on floats, `(g, y, x0, x1) -> cotangent`, or a list for several active
+    operands.
 
-    `repairs`: a product with a cotangent or a partial of exactly 0 is 0, whatever the other.
+    With `repairs`, a product with a cotangent or a partial of exactly 0 is 0, whatever the other
+    factor.
     """
     source = FormulaSource(arrays=False, fast=not repairs)
     source.names["strict"] = strict
     results = []
     for position, k in enumerate(operands):
-        partial = partial_on_reals(op, k)
+        partial = real_partial_formula(op, k)
         if is_number(partial, 1.0):
             results.append("g")
         elif is_number(partial, -1.0):
@@ -136,15 +148,17 @@ def scalar_pull(op: Op, operands: tuple[int, ...], repairs: bool) -> Callable[..
 
 
 def _repairing(reading: Callable[..., Any], op: Op, operands: tuple[int, ...]) -> Callable[..., Any]:
-    """The reading that repairs products: few ops ever need it, so it is written when one does."""
+    """Returns the pullback that repairs products, compiled only when an op first needs it."""
     return lambda *values: reading(op, operands, True)(*values)
 
 
 @per_op
 def scalar_push(op: Op, operands: tuple[int, ...], repairs: bool = False) -> Callable[..., float]:
-    """The pushforward on floats, `(y, x0, x1, t0, t1) -> tangent`, with a tangent for each active operand.
+    """Returns the pushforward on floats, `(y, x0, x1, t0, t1) -> tangent`, with a tangent for each
+    active operand.
 
-    `repairs`: a product with a tangent or a partial of exactly 0 is 0; else that is asked for where the result isn't finite.
+    With `repairs`, a product with a tangent or a partial of exactly 0 is 0; without, that version
+    is called where the result isn't finite.
     """
     source = FormulaSource(arrays=False, fast=not repairs)
     terms = tangent_terms(source, op, operands, repairs)
@@ -158,11 +172,13 @@ def scalar_push(op: Op, operands: tuple[int, ...], repairs: bool = False) -> Cal
 
 
 def tangent_terms(source: FormulaSource, op: Op, operands: tuple[int, ...], repairs: bool = False) -> list[str]:
-    """What a tangent is the sum of, given the locals `y`, `x0`, …, and `t0_`, … for the tangent of each active operand."""
+    """Returns the terms of a tangent, given the locals `y`, `x0`, …, and `t0_`, … for the active
+    operands' tangents.
+    """
     source.names["strict"] = strict
     terms = []
     for position, k in enumerate(operands):
-        partial = partial_on_reals(op, k)
+        partial = real_partial_formula(op, k)
         if is_number(partial, 1.0):
             terms.append(f"t{position}_")
         elif is_number(partial, -1.0):
@@ -176,7 +192,7 @@ def tangent_terms(source: FormulaSource, op: Op, operands: tuple[int, ...], repa
     return terms
 
 
-# ---- on arrays -------------------------------------------------------------------------------------------------------
+# ---- on arrays -----------------------------------------------------------------------------------
 
 
 def array_by_name(backend: Backend, name: str) -> Callable[..., Any]:
@@ -189,7 +205,7 @@ def _array_by_name(backend: Backend) -> Callable[[str], Any]:
 
 @per_op
 def array_function(backend: Backend, op: Op) -> Callable[..., Any]:
-    """The op on arrays of the backend (and scalars among them)."""
+    """Returns the op on arrays of the backend (and scalars among them)."""
     if op.name == "strict_mul":
         return partial_of(strict_product, backend.xp)
     if op.kernel is not None:
@@ -206,9 +222,12 @@ def array_function(backend: Backend, op: Op) -> Callable[..., Any]:
 
 @per_op
 def array_partial(backend: Backend, op: Op, operand: int, strict: bool = True) -> Callable[..., Any]:
-    """The partial by one operand on arrays: `(y, *operands) -> partial`. One that is 1 where a condition holds and 0
-    elsewhere comes as bools, which have no float type to convert to or from. Without `strict`, products inside are plain
-    ones, right where the result is finite."""
+    """Returns the partial by one operand on arrays: `(y, *operands) -> partial`.
+
+    One that is 1 where a condition holds and 0 elsewhere is an array of bools, which needs no
+    conversion of float types. Without `strict`, products inside are plain ones, right where the
+    result is finite.
+    """
     source = FormulaSource(arrays=True, strict=strict)
     partial = partial_formula(op, operand)
     formula = partial.arguments[0] if is_mask(partial) else partial
@@ -216,23 +235,26 @@ def array_partial(backend: Backend, op: Op, operand: int, strict: bool = True) -
 
 
 def is_mask(partial: Formula) -> bool:
-    """Whether it is 1 where a condition holds, and 0 elsewhere."""
+    """Returns whether a formula is 1 where a condition holds, and 0 elsewhere."""
     return partial.kind == "where" and is_number(partial.arguments[1], 1.0) and is_number(partial.arguments[2], 0.0)
 
 
 @per_op
 def is_bounded(op: Op, operand: int) -> bool:
-    """Whether the partial by an operand is finite wherever it is: a number, or 1 or 0."""
+    """Returns whether the partial by an operand is finite wherever it is defined: a number, or 1 or
+    0.
+    """
     partial = partial_formula(op, operand)
     return partial.kind == "number" or is_mask(partial)
 
 
 @per_op
 def array_pull(backend: Backend, op: Op, operand: int, repairs: bool, summed: bool) -> Callable[..., Any]:
-    """The pullback on arrays by one operand, `(g, y, *operands) -> cotangent`, not yet summed to the operand's shape;
-    where it is `summed`, for a scalar operand, the sum of all of it.
+    """Returns the pullback on arrays by one operand, `(g, y, *operands) -> cotangent`.
 
-    Two buffers of its shape may be given: `into`, to be overwritten (that of `g`), and `onto`, to be added to.
+    The cotangent isn't yet reduced to the operand's shape; with `summed`, for a scalar operand, it
+    is the sum of all of it. Two buffers of its shape may be given: `into`, to be overwritten (that
+    of `g`), and `onto`, to be added to.
     """
     partial = partial_formula(op, operand)
     xp = backend.xp
@@ -262,7 +284,7 @@ def array_pull(backend: Backend, op: Op, operand: int, repairs: bool, summed: bo
         return chunked
 
     def pull_once(g: Any, y: Any, *operands: Any, into: Any = None, onto: Any = None) -> Any:
-        """The same for one product, which needs no pieces."""
+        """Computes the pullback by a single product, which needs no chunks."""
         if onto is not None:
             return chunked(g, y, *operands, onto=onto)
         factor = function(y, *operands)
@@ -278,7 +300,9 @@ def _nothing(xp: Any, like: Any) -> Any:
 
 @per_op
 def array_push(backend: Backend, op: Op, operand: int) -> Callable[..., Any]:
-    """The share of one operand's tangent in that of the result, `(t, y, *operands) -> tangent`, as broadcasting leaves it."""
+    """Returns the share of one operand's tangent, `(t, y, *operands) -> tangent`, broadcast but not
+    yet added up.
+    """
     partial = partial_formula(op, operand)
     if is_number(partial, 1.0):
         return lambda t, y, *operands: t
@@ -291,9 +315,9 @@ def array_push(backend: Backend, op: Op, operand: int) -> Callable[..., Any]:
 
 
 def strict_product(xp: Any, g: Any, partial: Any) -> Any:
-    """`strict` on arrays: repaired only once a non-finite product shows up."""
+    """Multiplies as `strict` does, on arrays; repairs only if a non-finite product occurs."""
     product = g * partial
-    # A finite sum can't have a non-finite term; an infinite one may still be repaired for nothing, which is harmless.
+    # A finite sum has no non-finite term; repairing an infinite one without need is harmless.
     total = product.sum() if getattr(product, "ndim", 0) else product
     if not xp.isfinite(total):
         product = xp.where(xp.isnan(product) & ((g == 0) | (partial == 0)), 0.0, product)

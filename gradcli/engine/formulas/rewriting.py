@@ -1,7 +1,8 @@
-"""Formulas for arrays in fewer steps, the same to the last bit of any normal number: each step is a pass over memory.
+"""Rewriting of formulas for arrays, so that they need fewer passes over memory.
 
-Ops of the table that have a formula of their own become that; `x**2` is a product, `x / 4` one with 0.25, `a + -b` a difference;
-signs and powers of two go into constants. What is written twice is one node.
+Results are the same to the last bit for any normal number. Ops of the table that have a formula are
+inlined; `x**2` becomes a product, `x / 4` one with 0.25, `a + -b` a difference; signs and powers of
+two are folded into constants. Common subexpressions become one node.
 """
 
 from __future__ import annotations
@@ -18,18 +19,18 @@ from .functions import array_function, forward_formula, is_mask
 
 
 def gives_bools(node: Formula) -> bool:
-    """Whether a formula's values are bools, and no floats."""
+    """Returns whether a formula's values are bools, not floats."""
     return bool(node.arguments) and node.kind != "where" and OPS[node.kind].integers == "bool"
 
 
 class Rewriting:
-    """Rewrites formulas, which then have their common parts in common."""
+    """A rewriter of formulas, whose results share their common subexpressions."""
 
     def __init__(self) -> None:
-        self._nodes: dict[tuple[Any, ...], Formula] = {}  # one for each that is written in the same way
+        self._nodes: dict[tuple[Any, ...], Formula] = {}  # one node for each structure
 
     def all(self, formulas: list[Formula]) -> list[Formula]:
-        """The formulas rewritten."""
+        """Returns the formulas rewritten."""
         formulas = [self._of(formula) for formula in formulas]
         nodes = {id(node): node for formula in formulas for node in formula}
         uses = dict.fromkeys(nodes, 0)
@@ -38,23 +39,25 @@ class Rewriting:
                 uses[id(argument)] += 1
         made: dict[int, Formula] = {}
         for key, node in nodes.items():
-            turned = self._turned(node.arguments[0], uses, made) if node.kind == "neg" else None
-            if turned is None:
-                turned = self._node(node.kind, node.value, tuple([made[id(a)] for a in node.arguments]))
-            made[key] = turned
+            new = self._negated(node.arguments[0], uses, made) if node.kind == "neg" else None
+            if new is None:
+                new = self._node(node.kind, node.value, tuple([made[id(a)] for a in node.arguments]))
+            made[key] = new
         return [made[id(formula)] for formula in formulas]
 
-    def _turned(self, node: Formula, uses: dict[int, int], made: dict[int, Formula]) -> Formula | None:
-        """A product's opposite by the opposite of a constant in it, where nothing else needs the product. `made` has the nodes
-        as they are rewritten."""
+    def _negated(self, node: Formula, uses: dict[int, int], made: dict[int, Formula]) -> Formula | None:
+        """Returns the negated product by negating a constant in it, or None.
+
+        No other node may use the product. `made` maps nodes to rewritten ones.
+        """
         if _is_real(node):
             return self._number(-float(node.value))  # an int has no negative zero
         if node.kind not in ("mul", "div") or uses[id(node)] > 1:
             return None
         for k, argument in enumerate(node.arguments):
-            if (turned := self._turned(argument, uses, made)) is not None:
+            if (negated := self._negated(argument, uses, made)) is not None:
                 arguments = [made[id(a)] for a in node.arguments]
-                arguments[k] = turned
+                arguments[k] = negated
                 return self._node(node.kind, None, tuple(arguments))
         return None
 
@@ -65,7 +68,7 @@ class Rewriting:
         return made[id(formula)]
 
     def _node(self, kind: str, value: Any, arguments: tuple[Formula, ...]) -> Formula:
-        """The node that computes this of nodes that are rewritten already."""
+        """Returns the rewritten node of an operation on rewritten nodes."""
         if kind in STRICT:
             kind = "mul"
         if arguments:
@@ -74,7 +77,8 @@ class Rewriting:
             if kind != "where" and all(_is_real(a) for a in arguments):
                 numbers = [CPU.xp.float64(a.value) for a in arguments]
                 if kind == "pow":
-                    numbers[1] = float(arguments[1].value)  # as it is written: by some a power is a product (`array_edges.power`)
+                    # A Python number, for which `array_edges.power` may use products.
+                    numbers[1] = float(arguments[1].value)
                 return self._number(array_function(CPU, OPS[kind])(*numbers).item())
             if (simpler := simplified(kind, arguments)) is not None:
                 return self._number(simpler.value) if simpler.kind == "number" else simpler
@@ -88,7 +92,7 @@ class Rewriting:
         return self._nodes[key]
 
     def _cheaper(self, kind: str, *arguments: Formula) -> Formula | None:
-        """What takes fewer passes, or quicker ones; None where there is nothing to gain."""
+        """Returns an equivalent with fewer or faster passes; None if there is none."""
         if kind == "neg":
             return arguments[0].arguments[0] if arguments[0].kind == "neg" else None
         if len(arguments) != 2:
@@ -116,7 +120,7 @@ class Rewriting:
         return self._node("number", value, ())
 
     def _power(self, a: Formula, exponent: Any) -> Formula | None:
-        """As `array_edges.power` has it."""
+        """Returns the products that `array_edges.power` computes."""
         if a.kind == "number" or isinstance(exponent, complex) or exponent not in (2, 3, 4, -1):
             return None
         if exponent == -1:
@@ -146,7 +150,8 @@ class Rewriting:
         if b.kind == "neg":
             return self._node("neg", None, (self._node("mul", None, (a, b.arguments[0])),))
         if _is_real(a) and b.kind in ("mul", "div") and _is_real(inner := b.arguments[0]):
-            # A power of two changes no digits. Both factors grow, or both shrink: if the inner result overflows, so does this.
+            # A power of two changes no digits. Both factors are above 1 or both below, so the inner
+            # result overflows only if this one does.
             factor, sizes = a.value * inner.value, (abs(a.value), abs(inner.value))
             if (
                 (min(sizes) >= 1 or max(sizes) <= 1)
@@ -162,5 +167,5 @@ def _is_real(formula: Formula) -> bool:
 
 
 def _is_power_of_two(formula: Formula) -> bool:
-    """Whether it is a number by which division is exactly multiplication by its inverse."""
+    """Returns whether dividing by the number is exactly multiplying by its inverse."""
     return _is_real(formula) and 1e-300 < abs(formula.value) < 1e300 and abs(math.frexp(formula.value)[0]) == 0.5

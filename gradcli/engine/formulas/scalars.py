@@ -1,8 +1,8 @@
-"""Elementwise functions on Python numbers, with IEEE's meaning: nothing here raises for a float.
+"""Elementwise functions on Python numbers with IEEE semantics: none of them raises for a float.
 
-Each function carries its op's name. `FAST` holds, where there is one, the bare C function that gives the same but may
-raise (`math.exp` overflows), for the hot path: on an exception the safe function answers. `INTEGER` holds what
-ints give where the op keeps ints: exact, and never huge.
+Each function has its op's name. `FAST` holds, where there is one, the bare C function that gives
+the same result but may raise (`math.exp` overflows), for the fast path: on an exception the safe
+function is called. `INTEGER` holds the functions on ints of ops that keep ints: exact, and bounded.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ FAST: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
-# ---- operators -----------------------------------------------------------------------------------------------------
+# ---- operators -----------------------------------------------------------------------------------
 
 add, sub, mul, neg, pos = operator.add, operator.sub, operator.mul, operator.neg, operator.pos
 eq, ne, lt, le, gt, ge = operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge
@@ -67,11 +67,13 @@ def pow(a: float, b: float) -> float:
         return copysign(inf, a) if b % 2 == 1 else inf
 
 
-# ---- functions of one number ---------------------------------------------------------------------------------------
+# ---- functions of one number ---------------------------------------------------------------------
 
 
 def _ieee(function: Callable[[float], float], overflow: float = inf, **poles: float) -> Callable[[float], float]:
-    """`function` that answers nan outside its domain, `overflow` beyond the range, and as told `at_…` its poles."""
+    """Returns `function` with nan outside its domain, `overflow` beyond the range, and the values
+    `at_…` at its poles.
+    """
     at = {float(name[3:].replace("m", "-")): value for name, value in poles.items()}
 
     def safe(x: float) -> float:
@@ -109,7 +111,7 @@ NEAR_TWO = [
 
 
 def _lgamma_near_two(z: float) -> float:
-    """log Γ(2 + z) for |z| <= 1/2."""
+    """Returns log Γ(2 + z) for |z| <= 1/2."""
     total = 0.0
     for coefficient in reversed(NEAR_TWO):
         total = (total + coefficient) * z
@@ -155,7 +157,7 @@ def logaddexp(a: float, b: float) -> float:
     return maximum(a, b) + math.log1p(math.exp(-abs(a - b)))
 
 
-# ---- signs, rounding, choosing -------------------------------------------------------------------------------------
+# ---- signs, rounding, choosing -------------------------------------------------------------------
 
 abs = operator.abs
 
@@ -165,7 +167,7 @@ def sign(x: float) -> float:
 
 
 def _whole(to_int: Callable[[float], int]) -> Callable[[float], float]:
-    """A rounding that keeps infinities, nan and the sign of zero."""
+    """Returns a rounding function that keeps infinities, nan and the sign of zero."""
     return lambda x: copysign(float(to_int(x)), x) if isfinite(x) else x
 
 
@@ -184,7 +186,7 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     return a if condition else b
 
 
-# ---- parts of complex numbers --------------------------------------------------------------------------------------
+# ---- parts of complex numbers --------------------------------------------------------------------
 
 
 def real(x: Any) -> float:
@@ -203,11 +205,13 @@ def angle(x: Any) -> float:
     return math.atan2(x.imag, x.real)
 
 
-# ---- ints ----------------------------------------------------------------------------------------------------------
+# ---- ints ----------------------------------------------------------------------------------------
 
 
 def _int_pow(a: int, b: int) -> int | float:
-    """a ** b, refused before it is computed where it can't fit 64 bits; a negative power is a float."""
+    """Returns a ** b, refused beforehand if it can't fit into 64 bits; a negative exponent gives a
+    float.
+    """
     if b < 0:
         return pow(float(a), float(b))
     if b * (operator.abs(a).bit_length() - 1) > 64:  # |a| >= 2 ** (bit_length - 1)
@@ -216,7 +220,7 @@ def _int_pow(a: int, b: int) -> int | float:
 
 
 def _small_base(a: int, b: int) -> int:
-    """a ** b for a = -1, 0, 1, however large b is."""
+    """Returns a ** b for a = -1, 0, 1, for any b."""
     return 1 if b == 0 or (a == -1 and b % 2 == 0) else a
 
 

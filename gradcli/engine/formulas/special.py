@@ -1,4 +1,5 @@
-"""Special functions on floats and arrays: SciPy's by name (on the GPU CuPy's), and the kernels of the table.
+"""Special functions on floats and arrays: SciPy's by name (on the GPU CuPy's), and kernels of the
+table.
 
 SciPy is imported when the first of them is called, never before.
 """
@@ -12,11 +13,12 @@ from typing import Any
 from ...ops.op import Op
 from ..backends.backend import CPU, Backend
 
-WIDE_CHUNK = 2**20  # elements at a time on a GPU; kernels take many times the memory of their operands
+# Elements at a time on a GPU; kernels take many times the memory of their operands.
+WIDE_CHUNK = 2**20
 
 
 def special_on_floats(op: Op) -> Callable[..., Any]:
-    """The op on Python floats, by SciPy's function or by the op's kernel."""
+    """Returns the op on Python floats, by SciPy's function or by the op's kernel."""
 
     @cache
     def on_arrays() -> Callable[..., Any]:
@@ -26,8 +28,10 @@ def special_on_floats(op: Op) -> Callable[..., Any]:
 
 
 def kernel_on_arrays(backend: Backend, op: Op) -> Callable[..., Any]:
-    """The op on arrays and numbers, by its kernel, which sees vectors. Raises TypeError for a complex operand of an op on
-    real ones."""
+    """Returns the op on arrays and numbers, by its kernel, which is called with vectors.
+
+    Raises TypeError for a complex operand of an op on real ones.
+    """
     xp, special, kernel = backend.xp, backend.special, op.kernel
     assert kernel is not None
     n_orders = op.partials.count(None)

@@ -1,8 +1,8 @@
-"""Formulas on rows as native code, where llvmlite is there: one pass over memory, whatever they compute.
+"""Native code for formulas on rows, if llvmlite is installed: one pass over memory for any formula.
 
-It is a reading of the table like any other. Only operations that IEEE 754 rounds in one way are read, so the results are
-those of the functions on arrays to the last bit, and may take their place at any time. What has others is left to NumPy. How
-the code is written is said in `native_source.py`.
+Only operations that IEEE 754 rounds in one way are compiled, so the results equal those of the
+functions on arrays to the last bit, and may replace them at any time. Other operations are left to
+NumPy. `native_source.py` writes the code.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _READ: ContextVar[list[bool] | None] = ContextVar("read", default=None)
 
 
 def is_there() -> bool:
-    """Whether native code can be made here."""
+    """Returns whether native code can be compiled here."""
     return policy().compiles and _can_compile()
 
 
@@ -32,15 +32,17 @@ def _can_compile() -> bool:
     try:
         from llvmlite import binding
 
-        return bool(binding.llvm_version_info >= (15,))  # from where on pointers have no types
+        return bool(binding.llvm_version_info >= (15,))  # since then pointers have no types
     except ImportError:
         return False
 
 
 @contextmanager
-def standing_for(times: float) -> Iterator[list[bool]]:
-    """What is computed here stands for so many times as much that is to come. Gives a list that gets, for each function that is
-    asked for enough to be worth it, whether native code computes it."""
+def weighted_by(times: float) -> Iterator[list[bool]]:
+    """Counts what is computed inside `times` times, because as much more of the same is to come.
+
+    Yields a list that records, for each function that becomes hot, whether native code computes it.
+    """
     read: list[bool] = []
     tokens = _TIMES.set(max(1.0, times)), _READ.set(read)
     try:
@@ -51,10 +53,14 @@ def standing_for(times: float) -> Iterator[list[bool]]:
 
 
 class Kernels:
-    """The native code of formulas: made once they have computed enough, a kernel for each kind of operands."""
+    """The native code of formulas, compiled once they are hot, with one kernel for each kind of
+    operands.
+    """
 
     def __init__(self, formulas: Sequence[Formula], make: Callable[..., Kernel]) -> None:
-        """`make(by_row, char, *variant)` makes a kernel: see `mapped` and `summed`."""
+        """Prepares kernels that `make(by_row, char, *variant)` compiles: see `elementwise_kernel`
+        and `sum_kernel`.
+        """
         self._formulas, self._make = formulas, make
         nodes = {id(node) for formula in formulas for node in formula}
         self._operations = len(nodes)  # on each element
@@ -63,12 +69,12 @@ class Kernels:
         self._made: dict[tuple[Any, ...], Kernel] = {}
 
     def are_hot(self, elements: int) -> bool:
-        """Whether native code is to compute so many elements."""
+        """Counts these elements, and returns whether native code should compute them."""
         self._count += int(elements * _TIMES.get())
         if self._count * self._operations < policy().heat.operations:
             return False
         if self._readable is None:
-            from .native_source import can_read  # which few runs need
+            from .native_source import can_read  # few runs need it
 
             self._readable = can_read(self._formulas)
         is_read = self._readable and is_there()
@@ -79,8 +85,10 @@ class Kernels:
     def run(
         self, n: int, m: int, results: Sequence[Any], operands: Sequence[Any], more: Sequence[Strided] = (), *variant: Any
     ) -> bool:
-        """Computes the arrays `results` for `m` elements of `n` rows. Returns False where an operand lies in another way than
-        kernels take it."""
+        """Computes the arrays `results` for `m` elements of `n` rows.
+
+        Returns False if the memory layout of an operand isn't one that kernels accept.
+        """
         # Numbers have no address of their own.
         arrays = [v if type(v) is CPU.xp.ndarray else CPU.xp.array(v) for v in operands]
         char = arrays[0].dtype.char

@@ -1,7 +1,7 @@
-"""Writes kernels, functions in native code, of formulas on rows: as text in LLVM's language, which llvmlite compiles.
+"""Kernels for formulas on rows: native functions, written as LLVM text that llvmlite compiles.
 
-Rows are taken together as numbers in one wide register, and the rest one by one; each element of a row is a step of a loop
-around them or inside. The text is made of formulas alone: nothing of a user's program is in it.
+Rows are computed together in one wide register, and the remaining ones singly; a loop goes over the
+elements of a row. The text is made of formulas alone: it contains nothing of the user's program.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from typing import Any
 from ...ops.formula import Formula
 from .strided import Kernel, Strided
 
-WIDEST = 64  # bytes in the widest registers; narrower ones take as much in several steps
-TOGETHER = 64  # rows that go through a loop over their elements side by side
+WIDEST = 64  # bytes in the widest registers; where they are narrower, LLVM splits
+TOGETHER = 64  # rows that one loop over elements computes together
 
-_TYPES = {"d": ("double", "f64", 8), "f": ("float", "f32", 4)}  # NumPy's letter, LLVM's names, bytes
+# NumPy's letter, LLVM's names, bytes.
+_TYPES = {"d": ("double", "f64", 8), "f": ("float", "f32", 4)}
 _ARITHMETIC = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 COMPARISONS = {"lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge", "eq": "oeq", "ne": "une"}
 _FUNCTIONS = {"abs": "fabs", "sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc"}
@@ -28,27 +29,32 @@ KINDS = frozenset((*_ARITHMETIC, *COMPARISONS, *_FUNCTIONS, *_EXTREMES, "neg", "
 
 
 def can_read(formulas: Iterable[Formula]) -> bool:
-    """Whether all that the formulas compute has one right result, and floats are what it computes with."""
+    """Returns whether the formulas compute with floats, by operations with one correct rounding."""
     kinds = {id(node): _kind_of(node) for formula in formulas for node in formula}
     return all(kinds.values())
 
 
 def _kind_of(node: Formula) -> str:
-    """ "float" or "bool", or "" for what can't be read."""
+    """Returns "float" or "bool", or "" for a node that can't be compiled."""
     if node.kind not in KINDS or (node.kind == "number" and isinstance(node.value, complex)):
         return ""
     arguments = [a.kind in COMPARISONS for a in node.arguments]
     if node.kind == "where":
         return "float" if arguments == [True, False, False] else ""
-    if node.kind == "mul" and arguments.count(True) == 1:  # by 1 where something holds, and 0 elsewhere
+    # The factor is 1 where the comparison holds, and 0 elsewhere.
+    if node.kind == "mul" and arguments.count(True) == 1:
         return "float"
     return "" if any(arguments) else "bool" if node.kind in COMPARISONS else "float"
 
 
-def mapped(formulas: Sequence[Formula], by_row: tuple[bool, ...], char: str = "d") -> Kernel:
-    """The kernel `(n, m, arrays)` of all the formulas' values, for `m` elements of each of `n` rows: the arrays are those of the
-    results, bools where a formula compares, and then the operands. `by_row` says of each operand whether rows have numbers of
-    their own; the rows' lie side by side. The numbers are of the type that NumPy calls `char`."""
+def elementwise_kernel(formulas: Sequence[Formula], by_row: tuple[bool, ...], char: str = "d") -> Kernel:
+    """Compiles the kernel `(n, m, arrays)` of the formulas' values, for `m` elements of each of `n`
+    rows.
+
+    The arrays are the results, bools where a formula compares, followed by the operands. `by_row`
+    says for each operand whether it differs by row; rows are adjacent in memory. The numbers have
+    the type that NumPy calls `char`.
+    """
     code = _Code(len(formulas) + len(by_row), char)
     results, operands = code.arrays[: len(formulas)], code.arrays[len(formulas) :]
 
@@ -66,13 +72,17 @@ def mapped(formulas: Sequence[Formula], by_row: tuple[bool, ...], char: str = "d
     return code.compiled()
 
 
-def summed(
+def sum_kernel(
     formula: Formula, partials: Sequence[Formula], by_row: tuple[bool, ...], begins: tuple[bool, ...], n_totals: int
 ) -> Kernel:
-    """The kernel `(n, m, arrays)` of the formula's sum over `m` elements, for each of `n` rows, one element after the other.
-    The `partials` are added up where they belong; but one that `begins` is put there, before the others come. The arrays are:
-    the sums, where each partial goes, the operands; and for each of `n_totals` arrays with all of these places, its address
-    and how many elements it has, then the first element that a partial is put to, and the first after these."""
+    """Compiles the kernel `(n, m, arrays)` of the formula's sum over `m` elements, in order, for
+    each of `n` rows.
+
+    The `partials` are added to their places; one that `begins` is stored there instead, before any
+    other is added. The arrays are: the sums; the place of each partial; the operands; and for each
+    of `n_totals` arrays that hold the places, its address and length, then the first element that a
+    partial is added to, and the end of these elements.
+    """
     code = _Code(1 + len(partials) + len(by_row) + 2 * n_totals)
     y, places, operands = code.arrays[0], code.arrays[1 : 1 + len(partials)], code.arrays[1 + len(partials) :]
     totals = list(zip(operands[len(by_row) :: 2], operands[len(by_row) + 1 :: 2], strict=True))
@@ -80,7 +90,7 @@ def summed(
     row = code.new("mul i64 %n, 8")
 
     def some(begin: str, stop: str, width: int) -> None:
-        """Rows that stay in the cache while the loop goes over their elements."""
+        """Sums rows that stay in the cache while the loop goes over their elements."""
         kind = code.type(width)
         end = code.new(f"add i64 {begin}, {TOGETHER}")
         end = code.new(f"select i1 {code.new(f'icmp slt i64 {end}, {stop}')}, i64 {end}, i64 {stop}")
@@ -111,10 +121,13 @@ def summed(
     return code.compiled()
 
 
-def turned(to_rows: bool) -> Kernel:
-    """The kernel `(n, m, arrays)` that copies `m` elements of each of `n` rows from where they are side by side to where the
-    rows are (`to_rows`), or back: the arrays are the one with the elements side by side and the bytes from one row to the
-    next, and the one with the rows side by side."""
+def transpose_kernel(to_rows: bool) -> Kernel:
+    """Compiles the kernel `(n, m, arrays)` that copies `m` elements of each of `n` rows and
+    transposes them.
+
+    One array has the elements of a row adjacent, with the bytes from one row to the next; the other
+    has the rows adjacent. `to_rows` copies from the first to the second.
+    """
     code = _Code(2)
     (elements, step), rows = code.arrays
 
@@ -147,7 +160,9 @@ def _each_row(
     by_row: tuple[bool, ...],
     body: Callable[[str, _Reading], None],
 ) -> None:
-    """A loop over rows, `width` of them at a time: `body(row, reading)` of the operands' elements `i`."""
+    """Writes a loop over rows, `width` at a time: `body(row, reading)` for the operands' elements
+    `i`.
+    """
     addresses = [code.at(operand, i) for operand in operands]
     shared = {k: code.load(addresses[k], "0", width, False) for k, own in enumerate(by_row) if not own}
 
@@ -163,7 +178,7 @@ def _type(width: int, of: str) -> str:
 
 
 class _Code:
-    """The text of a kernel, in LLVM's language, line by line."""
+    """The LLVM text of a kernel, line by line."""
 
     def __init__(self, n_arrays: int, char: str = "d") -> None:
         self._float, self._suffix, self._size = _TYPES[char]
@@ -184,22 +199,24 @@ class _Code:
         return f"%v{self._names}"
 
     def stretches(self) -> tuple[tuple[int, str, str], tuple[int, str, str]]:
-        """The rows that are taken together, and those that are left: how many at a time, from where, to where."""
+        """Returns the rows that are computed together, and the remaining ones: how many at a time,
+        from, to.
+        """
         return (self._lanes, "0", self._whole), (1, self._whole, "%n")
 
     def type(self, width: int) -> str:
-        """So many floats."""
+        """Returns the type of a vector of floats."""
         return _type(width, self._float)
 
     def splat(self, value: float, width: int) -> str:
-        """One number, so many times."""
-        # LLVM writes floats of 32 bits as those of 64 that are the same.
+        """Returns a vector with one number in each element."""
+        # LLVM text writes a float of 32 bits as the equal one of 64.
         rounded = value if self._size == 8 else ctypes.c_float(value).value
         text = f"0x{struct.unpack('<Q', struct.pack('<d', rounded))[0]:016X}"
         return text if width == 1 else "<" + ", ".join([f"{self._float} {text}"] * width) + ">"
 
     def at(self, array: tuple[str, str], i: str) -> str:
-        """The address of element `i`."""
+        """Returns the address of element `i`."""
         return self.new(f"add i64 {array[0]}, {self.new(f'mul i64 {i}, {array[1]}')}")
 
     def load(self, address: str, r: str, width: int, by_row: bool) -> str:
@@ -220,7 +237,7 @@ class _Code:
         self._lines.append(f"  store {_type(width, kind)} {value}, ptr {pointer}, align {size}")
 
     def joined(self, values: list[str]) -> str:
-        """Several numbers as one value of that width."""
+        """Returns several numbers as one vector."""
         if len(values) == 1:
             return values[0]
         kind, joined = self.type(len(values)), "poison"
@@ -229,7 +246,7 @@ class _Code:
         return joined
 
     def parts(self, value: str, width: int) -> list[str]:
-        """The opposite."""
+        """Returns the elements of a vector."""
         kind = self.type(width)
         return [value] if width == 1 else [self.new(f"extractelement {kind} {value}, i64 {k}") for k in range(width)]
 
@@ -244,7 +261,7 @@ class _Code:
         return self.new(f"call {kind} {function}({kind} {argument})")
 
     def loop(self, start: str, stop: str, step: int, body: Callable[[str], None]) -> None:
-        """A loop over an index."""
+        """Writes a loop over an index."""
         self._names += 1
         k = self._names
         self._lines.append(f"  br label %head{k}\nhead{k}:")
@@ -265,12 +282,14 @@ class _Code:
             table = array("q", [part for strided in arrays for part in strided])
             function(n, m, table.buffer_info()[0])
 
-        kernel.engine = engine  # type: ignore[attr-defined] # which holds the code
+        kernel.engine = engine  # type: ignore[attr-defined] # it owns the code
         return kernel
 
 
 class _Reading:
-    """Formulas of given operands, as lines of a kernel; what they have in common is computed once."""
+    """The lowering of formulas of given operands to lines of a kernel; common subexpressions are
+    computed once.
+    """
 
     def __init__(self, code: _Code, width: int, operands: list[str]) -> None:
         self._code, self._width, self._operands = code, width, operands
@@ -331,6 +350,7 @@ def _assembled(text: str) -> tuple[Any, int]:
 
     target, options = _target()
     module = binding.parse_assembly(text)
-    engine = binding.create_mcjit_compiler(module, target.create_target_machine(**options))  # which it takes over
+    # The engine takes over the module.
+    engine = binding.create_mcjit_compiler(module, target.create_target_machine(**options))
     engine.finalize_object()
     return engine, engine.get_function_address("kernel")

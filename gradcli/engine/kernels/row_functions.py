@@ -1,8 +1,9 @@
-"""Formulas as functions on large arrays: of numbers and of arrays of one float type, piece by piece; rows are the last axis.
+"""Formulas as functions on large arrays, in chunks; rows are the last axis.
 
-What is computed of one piece stays in the cache, and in buffers that the next piece uses again: a pass over memory costs more
-than most operations do. A function is kept by what its formulas say, so a program that is run again finds those of the last
-run.
+Operands are numbers and arrays of one float type. The intermediate results of a chunk stay in the
+cache, in buffers that the next chunk reuses: a pass over memory costs more than most operations.
+Functions are cached by the structure of their formulas, so a program that runs again finds those of
+the last run.
 """
 
 from __future__ import annotations
@@ -26,13 +27,16 @@ from .strided import FLOATS, Kernel
 RowFunction: TypeAlias = Callable[..., list[Any]]  # of the results' shape and the operands
 
 LEAST = 512  # rows at a time
-CACHED = 2**17  # elements of all arrays that a piece has to do with
+CACHED = 2**17  # elements of all arrays of a chunk
 PIECE = 2**13  # elements of one of them, at least
 
 
 @per_op
 def value_function(backend: Backend, key: Key, whole: tuple[bool, ...], by: tuple[int, ...] = ()) -> RowFunction:
-    """The value of a formula, and its partials by the operands `by`. Products are plain ones, right where they are finite."""
+    """Returns the function of a formula's value and its partials by the operands `by`.
+
+    Products are plain ones, right where they are finite.
+    """
     formula = formula_of(key)
     partials = differentiate(formula, len(whole)) if by else []
     return _function(backend, [formula, *[partials[k] for k in by]], whole)
@@ -40,14 +44,20 @@ def value_function(backend: Backend, key: Key, whole: tuple[bool, ...], by: tupl
 
 @per_op
 def pull_function(backend: Backend, key: Key, n_operands: int, whole: tuple[bool, ...], by: tuple[int, ...]) -> RowFunction:
-    """The cotangents of the operands `by` of a formula; they take what they read, and then that of the value."""
+    """Returns the function of the cotangents of the operands `by` of a formula.
+
+    It takes what they read, and then the cotangent of the value.
+    """
     _, found = cotangents(formula_of(key), n_operands)
     return _function(backend, [found[k] for k in by], whole)
 
 
 def _function(backend: Backend, formulas: list[Formula], whole: tuple[bool, ...]) -> RowFunction:
-    """The formulas as one function; those that say the same have one result. One that reads no whole array is none: it is a
-    number, or broadcasts. `out` may be an array for the result of the only one, as an operand that nobody needs any more."""
+    """Returns the formulas as one function; formulas with the same structure share a result.
+
+    The result of a formula that reads no whole array is a number, or broadcasts. `out` may be an
+    array for the only result, such as an operand that is no longer needed.
+    """
     asked = Rewriting().all(formulas)
     formulas = list({id(f): f for f in asked}.values())
     places = [[id(f) for f in formulas].index(id(f)) for f in asked]
@@ -67,7 +77,9 @@ def _function(backend: Backend, formulas: list[Formula], whole: tuple[bool, ...]
 
 
 def unbuffered(backend: Backend, formulas: list[Formula], n: int) -> Callable[..., list[Any]]:
-    """The formulas as one function of `n` operands, each operation on all of them at once."""
+    """Returns the formulas as one function of `n` operands, in which each operation computes whole
+    arrays.
+    """
     source = FormulaSource(arrays=True, strict=False)
     values = source.values(formulas) if formulas else []
     parameters = ", ".join(f"x{k}" for k in range(n))
@@ -81,14 +93,14 @@ def _in_pieces(
         return lambda shape, operands, out: []
     xp = backend.xp
     if backend is not CPU:  # where kernels are few and large
-        at_once = unbuffered(backend, formulas, len(whole))
-        return lambda shape, operands, out: at_once(*operands)
+        evaluate_whole = unbuffered(backend, formulas, len(whole))
+        return lambda shape, operands, out: evaluate_whole(*operands)
     source = RowSource(backend, whole)
     step = source.function(formulas)
     buffers, bools = source.buffers, [gives_bools(formula) for formula in formulas]
     wholes = [k for k, is_whole in enumerate(whole) if is_whole]
     kernels = Kernels(formulas, partial(_mapped, formulas))
-    # Not too short: a call takes as long as some hundred elements.
+    # Not too short: a call costs as much as some hundred elements.
     piece = min(backend.chunk, max(PIECE, CACHED // (len(formulas) + source.buffers + len(wholes))))
 
     def function(shape: tuple[int, ...], operands: Sequence[Any], out: Any) -> list[Any]:
@@ -122,9 +134,9 @@ def _in_pieces(
 
 
 def _mapped(formulas: list[Formula], by_row: tuple[bool, ...], char: str) -> Kernel:
-    from .native_source import mapped
+    from .native_source import elementwise_kernel
 
-    return mapped(formulas, by_row, char)
+    return elementwise_kernel(formulas, by_row, char)
 
 
 def _walk(
@@ -137,7 +149,9 @@ def _walk(
     n: int,
     size: int,
 ) -> None:
-    """The function by pieces along the last axis of the results and the operands `split`."""
+    """Returns the function in chunks along the last axis of the results and the operands
+    `split`.
+    """
     buffers = buffers_of(backend, n_buffers, (*results[0].shape[:-1], size), operands[split[0]].dtype)
     part = operands.copy()
     for start in range(0, n, size):
@@ -150,7 +164,7 @@ def _walk(
 
 
 def buffers_of(backend: Backend, n: int, shape: tuple[int, ...], dtype: Any = "float64") -> list[Any]:
-    """`n` arrays of a shape to write to."""
+    """Returns `n` uninitialised arrays of a shape."""
     size = math.prod(shape)
     step = -(-size // (2 * LINE)) * 2 * LINE  # so that each begins where a line does
     block = backend.empty((n * step,), dtype)
@@ -165,9 +179,11 @@ def _key_of_op(op: Op) -> Key:
 def pulled(
     backend: Backend, op: Op, by: tuple[int, ...], shape: tuple[int, ...], g: Any, read: Sequence[Any], out: Any = None
 ) -> list[Any]:
-    """The cotangents of the operands `by` of an op, in the shape of its value's, `g`: an array of `shape`, or a number for one
-    that is the same everywhere. Several may be one array; `out` is one that they may be written to. `read` is what they need
-    (`cotangents_of`)."""
+    """Returns the cotangents of the operands `by` of an op, in the shape of its value's, `g`.
+
+    Each is an array of `shape`, or a number if it is the same everywhere; several may be one array.
+    `out` may be used for one of them. `read` is what they need (`cotangents_of`).
+    """
     given = [*read, g]
     wholes = tuple([shape_of(v) == shape for v in given])
     found = pull_function(backend, _key_of_op(op), len(op.signature.operands), wholes, by)(shape, *given, out=out)

@@ -1,8 +1,9 @@
-"""Writes functions that compute formulas on pieces of arrays, step by step in buffers that are used again.
+"""Source text of functions that compute formulas on chunks of arrays, step by step in reused
+buffers.
 
-Each step is one call of the array module that writes into a buffer; one that is no longer needed takes the next result, so
-that few of them stay in the cache. What only one side of a choice needs is computed where some element takes that side. The
-source has invented names only.
+Each step is one call of the array module that writes into a buffer. A buffer that is no longer
+needed takes the next result, so that few buffers stay in the cache. What only one side of a `where`
+needs is computed only if some element takes that side. All names in the source are generated.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from ..formulas.rewriting import gives_bools
 
 
 class _Place:
-    """Where a node is computed: with all others, or only if some element takes a side of a choice (a `where`)."""
+    """The condition under which a node is computed: always, or only if some element takes a side of
+    a `where`.
+    """
 
     def __init__(self, outer: _Place | None = None, choice: Formula | None = None) -> None:
         self.outer, self.choice = outer, choice
@@ -26,7 +29,7 @@ class _Place:
         self.nodes: list[Formula] = []
 
     def with_(self, other: _Place) -> _Place:
-        """The innermost place that both are in."""
+        """Returns the innermost place that encloses both."""
         a, b = self, other
         while a is not b:
             deeper = a if a.depth >= b.depth else b
@@ -39,7 +42,8 @@ class _Place:
 
 
 class RowSource:
-    """The source of a function of results `o0, o1, …` to write to, buffers `b0, b1, …` and operands `x0, x1, …`.
+    """The source of a function of results `o0, o1, …`, buffers `b0, b1, …` and operands `x0, x1,
+    …`.
 
     whole  whether each operand is an array of the results' shape; others broadcast against them
     """
@@ -58,13 +62,16 @@ class RowSource:
         self._free: list[str] = []  # buffers whose values nobody needs any more
 
     def function(self, results: list[Formula]) -> Callable[..., None]:
-        """The function of arrays of one float type. The formulas have what they share in common (`rewriting.py`)."""
+        """Returns the function of arrays of one float type; common subexpressions are shared
+        (`rewriting.py`).
+        """
         everything = Formula("results", None, tuple(results))
         for k, result in enumerate(results):
             self._results.setdefault(id(result), f"o{k}")
         self._write(self._placed(everything))
         for k, result in enumerate(results):
-            if self._text[id(result)] != f"o{k}":  # an operand or a number, what one side of a choice gave, or another result
+            # An operand, a number, the result of one side of a `where`, or another result.
+            if self._text[id(result)] != f"o{k}":
                 self._line(f"copyto(o{k}, {self._text[id(result)]})")
         names = self._names
         names["copyto"], names["agreed"] = self._backend.xp.copyto, self._agreed
@@ -74,13 +81,15 @@ class RowSource:
         return function_of(f"def f({', '.join(parameters)}):\n{body}", "<formula on rows>", names)
 
     def _agreed(self, condition: Any) -> bool | None:
-        """What all elements of a condition say; None where they differ."""
+        """Returns the value of a condition if it is the same for all elements; None if they
+        differ.
+        """
         xp = self._backend.xp
         n = xp.count_nonzero(condition)
         return True if n == xp.size(condition) else None if n else False
 
     def _placed(self, everything: Formula) -> _Place:
-        """Puts every node where all that need it can see it; returns the outermost place."""
+        """Assigns each node a place that encloses all its uses; returns the outermost place."""
         whole, places = _Place(), {id(everything): _Place()}
         places[id(everything)] = whole
         nodes = list(everything)
@@ -131,7 +140,9 @@ class RowSource:
             self._local(node, f"{node.kind}_({arguments})")
 
     def _choice(self, node: Formula) -> None:
-        """What is chosen: one of both where all elements say the same, which then stays where it is."""
+        """Writes a `where`: if all elements take the same side, its result is used without
+        a copy.
+        """
         condition = node.arguments[0]
         answer = f"c{len(self._lines)}"
         self._line(f"{answer} = agreed({self._text[id(condition)]})")
@@ -150,7 +161,9 @@ class RowSource:
         self._used(condition)
 
     def _used(self, node: Formula) -> None:
-        """Notes a use of a node; after the last one its buffer is free, or those of the sides that it may be."""
+        """Notes a use of a node; the last one frees its buffer, or those of the sides that it may
+        alias.
+        """
         self._uses[id(node)] -= 1
         if self._uses[id(node)]:
             return

@@ -1,4 +1,4 @@
-"""Arrays as kernels take them."""
+"""The memory layout of arrays as kernels accept it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ FLOATS = frozenset("df")  # what kernels compute with, by NumPy's letters
 
 
 class Strided(NamedTuple):
-    """An array as a kernel takes it: its address, and the bytes from one element of a row to its next."""
+    """An array argument of a kernel: its address, and the bytes from one element of a row to the
+    next.
+    """
 
     address: int
     step: int
@@ -21,7 +23,9 @@ Kernel: TypeAlias = Callable[[int, int, Sequence[Strided]], None]
 
 
 def strided(values: Any, n: int) -> Strided | None:
-    """How an array of `n` rows at most lies in memory; None where that isn't how kernels read or write one."""
+    """Returns the layout of an array of at most `n` rows; None if kernels can't read or
+    write it.
+    """
     shape, strides = values.shape, values.strides
     rows = shape[-1] if shape else 1
     if (

@@ -1,6 +1,6 @@
 """Sums of formulas over the elements of each row, with their gradients, as functions on many rows.
 
-Neither the terms nor their partials are kept: some rows at a time, they are added up where they belong.
+Neither the terms nor their partials are kept: they are accumulated for a chunk of rows at a time.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from .row_functions import CACHED, LEAST, PIECE, buffers_of, unbuffered
 from .row_source import RowSource
 from .strided import Kernel, Strided, strided
 
-Place: TypeAlias = tuple[int, Any]  # the total, by its number, that a partial is added to, and the part of it
+# The index of the total that a partial is added to, and the part of it.
+Place: TypeAlias = tuple[int, Any]
 SumFunction: TypeAlias = Callable[[tuple[int, ...], Sequence[Any], Sequence[Place], Sequence[Any]], Any]
 
 
@@ -27,10 +28,13 @@ SumFunction: TypeAlias = Callable[[tuple[int, ...], Sequence[Any], Sequence[Plac
 def sum_function(
     backend: Backend, key: Key, whole: tuple[bool, ...], by: tuple[int, ...], divisor: int = 1
 ) -> SumFunction | None:
-    """The function `(shape, operands, places, totals) -> sums` of a formula's terms, of which there are `shape` with the rows
-    last. The partials by the operands `by` are added up in their `places`, one after the other, in the `totals`: arrays that
-    are written over, and where the first one is put. All are divided by `divisor`, for a mean. Products are plain ones, right
-    where they are finite. None for a formula that reads no array of the terms' shape."""
+    """Returns the function `(shape, operands, places, totals) -> sums` of a formula's terms.
+
+    There are `shape` terms, with the rows last. The partials by the operands `by` are added, in
+    order, to their `places` in the `totals`, which are overwritten: the first partial at a place is
+    stored. All are divided by `divisor`, for a mean. Products are plain ones, right where they are
+    finite. Returns None for a formula that reads no array of the terms' shape.
+    """
     formula = formula_of(key)
     partials = differentiate(formula, len(whole))
     if divisor > 1:
@@ -41,9 +45,9 @@ def sum_function(
     terms = _terms(backend, formulas, whole)
 
     def make(by_row: tuple[bool, ...], _: str, *how: Any) -> Kernel:  # rows are of float64
-        from .native_source import summed
+        from .native_source import sum_kernel
 
-        return summed(formulas[0], formulas[1:], by_row, *how)
+        return sum_kernel(formulas[0], formulas[1:], by_row, *how)
 
     kernels = Kernels(formulas, make)
 
@@ -75,7 +79,10 @@ def sum_function(
 def _natively(
     kernels: Kernels, shape: tuple[int, ...], sums: Any, operands: Sequence[Any], places: Sequence[Place], totals: Sequence[Any]
 ) -> bool:
-    """Computes the same by a kernel, which takes the terms one by one. Returns False where it would add up in another order."""
+    """Computes the sums by a kernel, term by term.
+
+    Returns False if that would add up in another order.
+    """
     n = shape[-1]
     if len(shape) != 2:
         return False
@@ -95,7 +102,8 @@ def _natively(
             facts += [Strided(whole.address, totals[total].size // n), Strided(first, after)]
         elif first > latest[total] or not is_whole:
             return False
-        latest[total] = first if is_whole else -1  # an element that gets a share of every term must be the only one
+        # An element that gets a share of every term must be the only one.
+        latest[total] = first if is_whole else -1
     arrays = [sums, *[place for _, place in places]]
     return kernels.run(n, shape[0], arrays, operands, facts, tuple(begins), len(totals))
 
@@ -107,14 +115,16 @@ def _is_large(formula: Formula, whole: tuple[bool, ...]) -> bool:
 def _terms(
     backend: Backend, formulas: list[Formula], whole: tuple[bool, ...]
 ) -> Callable[[tuple[int, ...], Sequence[Any]], Iterator[tuple[slice, Any, list[Any]]]]:
-    """The first formula's values and those of the others, some rows at a time: which rows, and both. The first reads a whole
-    array; another that doesn't gives a number, or what broadcasts."""
+    """Yields the rows of each chunk, the first formula's values, and those of the others.
+
+    The first reads a whole array; another that doesn't gives a number, or broadcasts.
+    """
     large = [k for k, formula in enumerate(formulas) if _is_large(formula, whole)]
     small = [k for k in range(len(formulas)) if k not in large]
     of_wholes = unbuffered(backend, [formulas[k] for k in small], len(whole))
     source = RowSource(backend, whole)
     step = source.function([formulas[k] for k in large])
-    at_once = unbuffered(backend, [formulas[k] for k in large], len(whole))
+    evaluate_whole = unbuffered(backend, [formulas[k] for k in large], len(whole))
     arrays = len(large) + source.buffers + sum(whole)
 
     def terms(shape: tuple[int, ...], operands: Sequence[Any]) -> Iterator[tuple[slice, Any, list[Any]]]:
@@ -132,7 +142,7 @@ def _terms(
                 step(*used, *part)
                 found = used[: len(large)]
             else:  # where kernels are few and large
-                found = at_once(*part)
+                found = evaluate_whole(*part)
             values: list[Any] = [None] * len(formulas)
             for places, given in ((large, found), (small, of_wholes(*part) if small else [])):
                 for k, value in zip(places, given, strict=True):

@@ -16,7 +16,7 @@ from ..analysis.readings import READ
 from ..backends.backend import INT_MAX, INT_MIN
 from ..formulas.compound import EXPRESSION, compound, substitute, tangent_formula
 from ..formulas.formula_source import REFUSED, FormulaSource, function_of
-from ..formulas.functions import chosen, fast_by_name, forward_formula, scalar_function
+from ..formulas.functions import fast_by_name, forward_formula, returned_operands, scalar_function
 from ..interpreter.scalar_closures import EXACT_ON_INTS, INFIX
 from ..operations.apply import apply
 from ..operations.scalar_calls import Operand, call_lines
@@ -117,7 +117,7 @@ def handed_on(plan: Plan) -> set[int]:
     last = plan.ops[-1]
     if last.site.op.name != READ:
         return set()
-    refs = [last.operands[k] for k in chosen(forward_formula(last.site.op))]
+    refs = [last.operands[k] for k in returned_operands(forward_formula(last.site.op))]
     return {int(value) for kind, value in refs if kind == "leaf"}
 
 

@@ -18,7 +18,7 @@ from ..analysis.read_derivatives import NotPlainError
 from ..analysis.readings import position_of
 from ..backends.tiers import policy
 from ..compilation.compiler import Closure
-from ..formulas.functions import chosen
+from ..formulas.functions import returned_operands
 from ..values.kinds import List
 from .fused_source import MISS, Plan, write_call
 from .fusion import MAX_VARIANTS, collect, kinds_of
@@ -157,7 +157,7 @@ def _write(call: _Call, kinds: tuple[str, ...]) -> Hot | None:
 def _returned(looped: Looped) -> list[int]:
     """The operands, by position, that the function may return as they are."""
     numbers = handed_on(looped, [looped.result])
-    given = set[int]().union(*[chosen(f) for t, f in zip(*looped.begin, strict=True) if t in numbers])
+    given = set[int]().union(*[returned_operands(f) for t, f in zip(*looped.begin, strict=True) if t in numbers])
     return [k for k, (number, _) in enumerate(looped.operands) if number in given]
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ...ops.formula import Formula
 from ...ops.op import Op
 from ..formulas.formula_source import REFUSED, STRICT, FormulaSource, function_of
-from ..formulas.functions import chosen, fast_by_name, forward_formula, per_op, tangent_terms
+from ..formulas.functions import fast_by_name, forward_formula, per_op, returned_operands, tangent_terms
 from ..trace.run import Run
 from ..trace.tape import STRIDE, Site
 from ..values.boxes import Dual
@@ -112,7 +112,7 @@ def _caller(op: Op, kinds: str) -> Callable[..., Any]:
 
 def _may_be_int(op: Op, kinds: str) -> bool:
     """Whether the op may give an int as it is, or of ints alone, which then has to be verified or made a float."""
-    given = set() if op.forward is None else chosen(forward_formula(op))
+    given = set() if op.forward is None else returned_operands(forward_formula(op))
     return set(kinds) == {"i"} or any(kinds[k] == "i" for k in given)
 
 

@@ -16,7 +16,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..kernels.turning import contiguous
+from ..kernels.transposing import contiguous
 
 
 class Group:

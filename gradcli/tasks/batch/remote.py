@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...engine.backends.selection import several
+from ...engine.backends.selection import devices_of
 from ..programs import parse_program
 from .block import Computer
 from .plan import Plan
@@ -19,5 +19,5 @@ def computer_for(plan: Plan, number: int) -> Computer:
 
 def own_device(device: str, number: int) -> str:
     """The device of this worker: of several that it sees, the one that it is dealt by its number."""
-    there = several(device)
+    there = devices_of(device)
     return there[number % len(there)]

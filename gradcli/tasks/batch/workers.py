@@ -11,7 +11,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...engine.backends.devices import is_gpu
-from ...engine.backends.selection import several
+from ...engine.backends.selection import devices_of
 from ..cores import cores
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def dealt(device: str, threads: int | None = None) -> list[str]:
     GradcliError where a device isn't there (E501), and for what is no name of one (E001)."""
     if not is_gpu(device):
         return [device] * (threads or cores())
-    there = several(device)
+    there = devices_of(device)
     return [there[k % len(there)] for k in range(threads or STREAMS * len(there))]
 
 

@@ -18,7 +18,7 @@ import pytest
 from gradcli.cli import run
 from gradcli.diagnostics import GradcliError
 from gradcli.engine.backends.devices import CPU, GPU
-from gradcli.engine.backends.selection import backend_for, several
+from gradcli.engine.backends.selection import backend_for, devices_of
 from gradcli.tasks.batch import cluster
 from gradcli.tasks.batch.remote import own_device
 from gradcli.tasks.batch.workers import dealt
@@ -179,8 +179,8 @@ def test_a_singular_matrix_fails_in_every_thread(folder: Path) -> None:
 
 
 def test_who_computes_where() -> None:
-    assert several("cuda:all") == ("cuda:0", "cuda:1")
-    assert several("cuda") == ("cuda",)
+    assert devices_of("cuda:all") == ("cuda:0", "cuda:1")
+    assert devices_of("cuda") == ("cuda",)
     assert dealt("cuda:all") == ["cuda:0", "cuda:1", "cuda:0", "cuda:1"]
     assert dealt("cuda:1") == ["cuda:1", "cuda:1"]
     assert dealt("cuda:all", 3) == ["cuda:0", "cuda:1", "cuda:0"]
@@ -206,7 +206,7 @@ def test_workers_of_a_cluster_share_the_devices_that_they_see() -> None:
         found.append(own_device("cuda:all", cluster.number_of(name)))
         assert own_device("cuda:1", cluster.number_of(name)) == "cuda:1"
     assert found[:3] == ["cuda:0", "cuda:1", "cuda:0"]
-    assert found[3] in several("cuda:all")
+    assert found[3] in devices_of("cuda:all")
 
 
 def test_a_cluster_gives_the_bytes_of_one_device(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -286,7 +286,7 @@ def test_sizes() -> None:
 )
 def test_a_device_that_is_not_there(folder: Path, name: str, code: str, message: str) -> None:
     with pytest.raises(GradcliError, match=message) as caught:
-        several(name)
+        devices_of(name)
     assert caught.value.diagnostics[0].code == code
     assert batch(folder, "-o", str(folder / "out.csv"), "--device", name) == caught.value.diagnostics[0].exit_code
     assert {path.name for path in folder.iterdir()} == {"rows.npz", "w.npy"}
