@@ -62,7 +62,7 @@ COMMANDS = [
     *(f"eval --format {format}" for format in ("text", "json", "jsonl", "csv")),
     *("eval --show ast", "eval --show program", "eval --show trace", "eval -v --color always", "eval --closed-form"),
     *(f"check --format {format}" for format in ("text", "json", "junit", "github", "sarif")),
-    *("symbolic", "symbolic --format json", "symbolic --to c", "why", "why --format json"),
+    *("symbolic", "symbolic --format json --no-simplify", "symbolic --to c --no-simplify", "why", "why --format json"),
 ]
 
 
