@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -116,8 +117,8 @@ def test_special_values(loop: str, x: float) -> None:
 
 
 @pytest.fixture
-def done(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The turns that were done together, each time."""
+def done(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """The turns that were done together, each time; in all tiers of the tests."""
     found: list[int] = []
     original = long_loops.LongLoop.together
 
@@ -128,7 +129,8 @@ def done(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         return ended
 
     monkeypatch.setattr(long_loops.LongLoop, "together", together)
-    return found
+    with only():
+        yield found
 
 
 def test_most_loops_are_done_together(done: list[int]) -> None:
@@ -172,7 +174,8 @@ def test_what_is_too_long_to_be_told_is_not_run_again(monkeypatch: pytest.Monkey
     monkeypatch.setattr(second_runs, "EXPLAIN_STEPS", 50_000)
     expected = str(evaluate(source, max_steps=10**6).diagnostics)
     monkeypatch.setattr(second_runs, "execute", None)
-    assert str(evaluate(source).diagnostics) == expected
+    with only():
+        assert str(evaluate(source).diagnostics) == expected
     assert "too long to look for the reason" in expected
 
 

@@ -18,8 +18,9 @@ from gradcli.engine.kernels.row_functions import pull_function, value_function
 from gradcli.engine.kernels.sum_functions import sum_function
 from gradcli.ops.formula import Formula, Key, key_of
 
-if not native.is_there():
-    pytest.skip("llvmlite isn't installed", allow_module_level=True)
+with only():  # in all tiers of the tests
+    if not native.is_there():
+        pytest.skip("llvmlite isn't installed", allow_module_level=True)
 
 HARD = [0.0, -0.0, 1.0, -1.0, 0.5, np.inf, -np.inf, np.nan, 5e-324, 1e308, -3.25]
 UNARY = ["neg", "abs", "sqrt", "square", "floor", "ceil", "trunc"]
