@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from ...lang import program
 from ...ops.formula import Formula
-from ..formulas.compound import ONE, ZERO, as_derivative, differentiate, plus, scaled, substitute
+from ..formulas.compound import ONE, ZERO, as_derivative, as_float, differentiate, plus, scaled, substitute
 
 Value = Formula | list[Formula]
 Callee = Callable[[list[Formula], dict[str, Value]], Value]  # of the arguments, and of those by keyword
@@ -160,12 +160,13 @@ def _jvp(reader: Reader, function: Callee, positions: list[int], listed: bool) -
 def _apart(
     arguments: list[Formula], keywords: dict[str, Value], name: str, positions: list[int], listed: bool
 ) -> tuple[list[Formula], Value]:
-    """The arguments, and the vector, which is the second of them or comes by its keyword."""
+    """The arguments, and the vector, which is the second of them or comes by its keyword. It is of floats."""
     if keywords.keys() == {name}:
-        return arguments, keywords[name]
+        vector = keywords[name]
+        return arguments, [*map(as_float, vector)] if isinstance(vector, list) else as_float(vector)
     if keywords or listed or positions != [0] or len(arguments) < 2:
         raise NotPlainError
-    return [arguments[0], *arguments[2:]], arguments[1]
+    return [arguments[0], *arguments[2:]], as_float(arguments[1])
 
 
 def _new(derivative: Formula, given: list[Formula]) -> Formula:

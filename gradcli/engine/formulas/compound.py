@@ -143,14 +143,19 @@ def substitute(formula: Formula, places: dict[int | str, Formula]) -> Formula:
 
 
 def as_derivative(formula: Formula) -> Formula:
-    """Returns the formula marked as a derivative that a program asked for; a number stays
-    as it is.
+    """Returns the formula marked as a derivative that a program asked for; a number
+    becomes a float.
     """
     if formula.kind == "number":
-        return formula
+        return as_float(formula)
     return (
         Formula(formula.kind, DERIVATIVE, formula.arguments) if formula.arguments else Formula("mul", DERIVATIVE, (ONE, formula))
     )
+
+
+def as_float(formula: Formula) -> Formula:
+    """Returns the formula; of an int alone, the float."""
+    return Formula("number", float(formula.value)) if formula.kind == "number" and type(formula.value) is int else formula
 
 
 def by_result(formula: Formula, n_operands: int) -> list[Formula] | None:
@@ -236,12 +241,7 @@ def _shares(node: Formula, g: Formula, result: Formula) -> list[tuple[Formula, F
     shares = []
     for k, argument in enumerate(node.arguments):
         if argument.kind != "number" and op.partials[k] is not None:
-            rule = partial_formula(op, k)
-            partial = substitute(rule, places)
-            # A 0 in the program is a factor like any other, and determines the sign.
-            is_factor = partial.kind == "number" and partial.value == 0 and rule.kind != "number"
-            product = partial if g is ONE else Formula("strict_mul", None, (g, partial))
-            shares.append((argument, product if is_factor else strict_product(g, partial)))
+            shares.append((argument, strict_product(g, substitute(partial_formula(op, k), places))))
     return shares
 
 
@@ -250,10 +250,14 @@ def strict_product(g: Formula, partial: Formula) -> Formula:
 
 
 def scaled(kind: str, g: Formula, partial: Formula) -> Formula:
-    """Returns `g * partial` by the product `kind`, simplified for 0, 1 and -1."""
+    """Returns `g * partial` by the product `kind`, simplified for 1 and -1.
+
+    A partial of 0, as that of `floor`, stays a factor: it determines the sign, and keeps the
+    gradient connected with what `g` is made of. ZERO itself stands for no connection.
+    """
+    if partial is ZERO:
+        return ZERO
     if partial.kind == "number" and not isinstance(partial.value, complex):
-        if partial.value == 0:
-            return ZERO
         if partial.value == 1:
             return g
         if partial.value == -1:
