@@ -9,7 +9,7 @@ import pytest
 
 import gradcli
 
-from .programs import outputs, value
+from .programs import failure, outputs, value
 
 A = "[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]"
 
@@ -102,3 +102,13 @@ output y, w
     assert evaluation.outputs == {"y": 3.0, "w": 1.0}
     assert evaluation.gradients["y"]["w"] == 3.0
     assert not evaluation.printed
+
+
+@pytest.mark.parametrize(("x", "u"), [(-1.0, 2.0), (2.0, -1.0), (-3.0, -1.0), (2.0, 3.0)])
+def test_rows_inside_rows_fail_as_they_do_alone(x: float, u: float) -> None:
+    functions = (
+        "fn f(z) { if z > 0 { y = z * none } else { y = ones(2)[5] }; return y }\nfn g(x, u) = sum(vmap(f)(array([x, u])))\n"
+    )
+    alone = failure(f"{functions}output r = g({x}, {u})")
+    together = failure(f"{functions}output r = vmap(g)([{x}, 1.0], [{u}, 3.0])")
+    assert (together.code, together.span.line) == (alone.code, alone.span.line)

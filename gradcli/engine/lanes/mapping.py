@@ -62,7 +62,7 @@ def call_mapped(run: Run, transform: Transform, arguments: list[Any], keywords: 
     try:
         value = call(group, given)
     except GradcliError as error:
-        if group.size == 1 or outside is not None or error.diagnostics[0].code.startswith("E4"):
+        if group.size == 1 or (outside is not None and outside.size > 1) or error.diagnostics[0].code.startswith("E4"):
             raise  # limits are those of the whole run
         run.group = outside
         take_back(run, divisions)
