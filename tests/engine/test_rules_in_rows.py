@@ -8,7 +8,7 @@ import pytest
 
 from tests.tasks.batch.one_by_one import OPTIONS, assert_same, parsed
 
-from .programs import failure
+from .programs import failure, value
 from .ways import verify_every_way
 
 INFINITE = "fn h(a) { return a * a } backward (dy) { return dy * log(a) }\n"
@@ -123,3 +123,23 @@ def test_the_error_of_a_row_whose_tangent_is_moved_along() -> None:
         "output y = vmap(fn(x, u) = jvp(grad(row))(x, u, u))([1.0, 2.0, 3.0], [4.0, 5.0, -2.5])"
     )
     assert failure(text).code == "E323"
+
+
+INNER = {
+    "in a rule": ("fn h(a) { return a * a } backward (dy) { return dy * sum(vmap(fn(q) = q * a)([1.0, 1.0])) }", "grad(h)(u)"),
+    "in a row": ("fn h(a) = a * sum(vmap(fn(q) = q * a)([1.0, 1.0]))", "h(u)"),
+}
+REST = {
+    "a range": "for k in range(int64(u / 10.0) + 1) { x = x + 0.1 * vjp(x * u, u, 0.5) }",
+    "a branch": "if u > 20.0 { x = x + 0.1 * vjp(x * u, u, x) }",
+}
+
+
+@pytest.mark.parametrize("rest", REST.values(), ids=REST)
+@pytest.mark.parametrize("inner", INNER.values(), ids=INNER)
+def test_rows_inside_rows_before_some_of_these_ask(inner: tuple[str, str], rest: str) -> None:
+    functions, x = inner
+    functions += f"\nfn row(u) {{ x = {x}; {rest}; return x }}\n"
+    rows = [10.0, 25.0, 35.0]
+    together = value(f"{functions}output y = vmap(grad(row))({rows})")
+    assert together.tolist() == pytest.approx([value(f"{functions}output y = grad(row)({u})") for u in rows], rel=1e-12)

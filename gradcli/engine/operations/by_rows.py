@@ -174,7 +174,7 @@ def joint(run: Run, values: Any, span: Span | None, inner: bool = False) -> Grou
 
 def part_by_lack(run: Run, values: Any) -> None:
     """Parts the rows that have a value from those that run and lack it, if there are both. Where one of these reads it, it
-    has none by itself."""
+    has none by itself. If all have it, as rows opened inside them, the rows that run are parted from the others."""
     for value in values:
         if (
             type(value) is Lanes
@@ -183,7 +183,9 @@ def part_by_lack(run: Run, values: Any) -> None:
         ):
             labels = run.backend.xp.zeros(whole.size, "int64")
             labels[value.group.way_to(whole)] = 1
-            if not bool(labels.all()):
+            if whole is not run.group and bool(labels.all()):
+                labels[run.group.way_to(whole)] = 2
+            if not bool((labels == labels[0]).all()):
                 raise ApartError(whole, labels)
 
 
