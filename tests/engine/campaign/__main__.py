@@ -8,6 +8,8 @@ from collections import Counter
 
 from .running import Disagreement, compared
 
+EVERY = 500  # programs, after which the counts so far are told
+
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.engine.campaign", description=__doc__)
@@ -16,11 +18,13 @@ def main() -> int:
     parser.add_argument("--brief", action="store_true", help="without the texts of programs")
     options = parser.parse_args()
     counts: Counter[str] = Counter()
-    for seed in range(options.seed, options.seed + options.programs):
+    for done in range(1, options.programs + 1):
+        seed = options.seed + done - 1
         for found in compared(seed, counts):
             _tell(seed, found, options.brief)
-    told = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
-    print(f"{options.programs} programs from seed {options.seed}: {told}")
+        if done % EVERY == 0 or done == options.programs:
+            told = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
+            print(f"{done} programs from seed {options.seed}: {told}", flush=True)
     return 1 if counts["disagreements"] else 0
 
 
