@@ -10,7 +10,7 @@ from ...lang import program
 from ...ops import OPS
 from ..operations.access import fail_index, member, read_index
 from ..operations.apply import to_array
-from ..operations.by_rows import agreed_value
+from ..operations.by_rows import agreed_value, of_one_kind
 from ..trace.run import Run
 from ..trace.tape import Blank, Site, primal
 from ..values.kinds import List, Variable, describe
@@ -87,7 +87,7 @@ def _written(bound: program.Expression | None) -> tuple[int | None] | None:
 
 
 def _bound(run: Run, value: Any, span: Span) -> Any:
-    value = primal(value)
+    value = of_one_kind(run, primal(value))
     if value is None or (type(value) is int):
         return value
     if type(value) is Lanes and value.dtype.kind == "i":
@@ -96,7 +96,7 @@ def _bound(run: Run, value: Any, span: Span) -> Any:
 
 
 def _index(run: Run, value: Any, span: Span) -> Any:
-    value = primal(value)
+    value = of_one_kind(run, primal(value))
     if type(value) is List:
         value = primal(to_array(run, Site(GETITEM, span), value))
         value = value.astype("int64") if not value.size else value

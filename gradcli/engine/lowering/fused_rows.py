@@ -84,6 +84,8 @@ class FusedRows(FusedOperation):
                 continue
             array = inner.array if type(inner) is Lanes else inner
             if type(inner) is Lanes:
+                if inner.ints is not None:
+                    return None
                 largest = max(largest, array.size)
             elif not shape_of(array):
                 return None

@@ -24,7 +24,7 @@ from ..values.boxes import UNBOXED, Dual, level_of, primal
 from ..values.kinds import List, Variable, deeper, describe, read, show_shape
 from ..values.lanes import Lanes, narrow, with_rows
 from .at_once import LARGE, at_once
-from .by_rows import agreed_value, in_order, joint, on_lanes, part_by_kind, varies, weighed_as_alone
+from .by_rows import agreed_value, in_order, ints_of, joint, on_lanes, part_by_kind, varies, weighed_as_alone, with_ints
 from .integers import INTEGERS, as_floats, is_integer, on_int_arrays, on_ints, verify_integers
 from .overwriting import spare
 
@@ -236,10 +236,12 @@ def _elementwise_on_lanes(run: Run, site: Site, primals: list[Any]) -> Lanes:
         _fail_broadcast(run, site, primals)
     if site.op.name == "pow":
         part_by_kind(run, primals)
+    ints = ints_of(site.op, primals, group)
     weighed = weighed_as_alone(run, primals, site.op.integers == "float")
     y = _elementwise(run, site, [with_rows(p, group) for p in weighed], shown=primals)
     whole, xp = (*shape, group.size), run.backend.xp
-    return Lanes(in_order(xp, y if shape_of(y) == whole else xp.broadcast_to(y, whole)), group)
+    value = Lanes(in_order(xp, y if shape_of(y) == whole else xp.broadcast_to(y, whole)), group)
+    return value if ints is None else with_ints(run, value, ints)
 
 
 def _fail_broadcast(run: Run, site: Site, primals: list[Any]) -> NoReturn:

@@ -9,13 +9,17 @@ from typing import Any, NoReturn
 
 from ...diagnostics import GradcliError, Span
 from ...ops import OPS
+from ...ops.op import Op
 from ..backends.backend import CPU
 from ..trace.changes import keep_changes, reported, take_back, take_back_reports
 from ..trace.run import Run
 from ..trace.tape import Site
 from ..values.lanes import Group, Lanes, UnrelatedError, common, deepest, narrow, spread, with_rows
+from .integers import is_integer
 
 WHERE = OPS["where"]
+# What these give of ints is what they give of floats of the same value.
+_ALIKE = frozenset(("add", "sub", "mul", "neg", "pos", "abs", "square", "minimum", "maximum"))
 _WEAK = "dl?D"  # what a number of a row is alone, but float32: a number of Python's, which takes the width of what it meets
 
 
@@ -55,6 +59,41 @@ def part_by_kind(run: Run, primals: Sequence[Any]) -> None:
         negative = (exponent.array < 0).reshape(-1, exponent.group.size).any(axis=0)
         if type(agreed(run, negative, exponent.group)) is Lanes:
             raise ApartError(exponent.group, negative.astype("int64"))
+
+
+def of_one_kind(run: Run, value: Any) -> Any:
+    """A value by the rows that run, all ints or all floats. Parts the rows where it is an int in some and a float in others."""
+    if type(value) is not Lanes or value.ints is None:
+        return value
+    value = narrow(value, joint(run, (value,), None))
+    if value.ints is not None:
+        raise ApartError(value.group, value.ints.astype("int64"))
+    return value
+
+
+def ints_of(op: Op, primals: Sequence[Any], group: Group) -> Any:
+    """The rows in which an elementwise op gives ints, where it gives floats in others; None where all rows give the same kind.
+    Parts them where the op does more with ints than with floats of the same value."""
+    ints = _all_ints(primals) if op.integers == "keep" else None
+    if ints is not None and op.name not in _ALIKE and not (op.name == "pow" and type(primals[1]) is int and primals[1] >= 0):
+        raise ApartError(group, ints.astype("int64"))
+    return ints
+
+
+def _all_ints(primals: Sequence[Any]) -> Any:
+    """The rows in which all operands are ints; None where that is all rows, or none."""
+    ints = True
+    for p in primals:
+        ints = ints & (p.ints if type(p) is Lanes and p.ints is not None else is_integer(p))
+    return None if type(ints) is bool or not ints.any() else ints
+
+
+def with_ints(run: Run, y: Lanes, ints: Any) -> Lanes:
+    """Floats that stand for ints in some rows. Parts these from the others where floats don't hold them exactly."""
+    xp, array = run.backend.xp, y.array
+    if bool((abs(array[..., ints]) >= 2 / xp.finfo(array.dtype).eps).any()):
+        raise ApartError(y.group, ints.astype("int64"))
+    return Lanes(xp.where(ints & (array == 0), 0.0, array), y.group, ints)  # an int has no negative zero
 
 
 class ApartError(Exception):
@@ -235,11 +274,14 @@ def on_lanes(run: Run, site: Site, primals: list[Any], options: Mapping[str, Any
     op, xp = site.op, run.backend.xp
     if op.category == "lanes":
         assert op.compute is not None
-        return op.compute(xp, *primals, **options)
+        y = op.compute(xp, *primals, **options)
+        return y if type(y) is not Lanes or y.ints is None else with_ints(run, y, y.ints)
     options = {name: tuple(v) if type(v) is list else v for name, v in options.items()}
     varying = [v for value in options.values() for v in (value if type(value) is tuple else (value,)) if type(v) is Lanes]
     group = joint(run, (*primals, *varying), site.span, site.of is not None)
     primals[:] = [narrow(p, group) for p in primals]
+    if op.category != "casting" and (ints := _all_ints([p for p in primals if p is not None])) is not None:
+        raise ApartError(group, ints.astype("int64"))
     if op is WHERE:
         primals[1:] = weighed_as_alone(run, primals[1:])
     laned = [type(p) is Lanes for p in primals]

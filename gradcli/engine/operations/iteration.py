@@ -14,7 +14,7 @@ from ..values.kinds import List, describe, read
 from ..values.lanes import Lanes
 from .access import read_index
 from .apply import to_array
-from .by_rows import RowRange
+from .by_rows import RowRange, of_one_kind
 
 GETITEM = OPS["getitem"]
 
@@ -46,7 +46,7 @@ def unpacked(run: Run, site: Site, value: Any) -> list[Any]:
 
 def bounds(run: Run, site: Site, operands: list[Any]) -> range | RowRange:
     """The ints that `range` stands for. Raises GradcliError for anything but one to three ints."""
-    numbers = [primal(read(o)) for o in operands]
+    numbers = [of_one_kind(run, primal(read(o))) for o in operands]
     for number in numbers:
         if type(number) is not int and not (type(number) is Lanes and number.dtype.kind == "i" and not number.shape):
             run.fail("E311", f"`range` takes ints, and this is {describe(number)}", site.span, help="convert with `int64(…)`")

@@ -9,13 +9,17 @@ differentiated by. The derivatives by an argument that the value doesn't depend 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+from ..backends.backend import is_inexact
+from ..operations.by_rows import of_one_kind
 from ..operations.iteration import with_arrays
 from ..trace.run import Run
 from ..trace.tape import Site
 from ..trace.unregistered import UnregisteredError
-from ..values.kinds import List, Transform, read
+from ..values.boxes import primal
+from ..values.kinds import List, Transform, map_structure, read
 from .first_derivatives import gradient, jvp, value_and_gradient, value_and_gradient_list, value_and_jvp
 from .jacobian_transforms import batch_jacobian, jacobian
 from .second_derivatives import GRADIENTS, gradients, hessian, hvp
@@ -44,6 +48,10 @@ def call_transform(run: Run, transform: Transform, arguments: list[Any], keyword
     The vector of `jvp`, `vjp` and `hvp` is the second argument, or the keyword `v` (`u` for `vjp`).
     Raises GradcliError (E308) for arguments that don't fit.
     """
+    if run.group is not None:
+        one_kind, by = partial(_of_one_kind, run), transform.positions
+        arguments = [map_structure(one_kind, v) if k in by else v for k, v in enumerate(arguments)]
+        keywords = {name: map_structure(one_kind, v) for name, v in keywords.items()}
     try:
         # The fast path.
         if transform.kind in _FIRST and not keywords and transform.last < len(arguments):
@@ -52,6 +60,13 @@ def call_transform(run: Run, transform: Transform, arguments: list[Any], keyword
         return _call(run, transform, arguments, keywords, site)
     except UnregisteredError as error:
         raise error.asked_at(site.span) from None
+
+
+def _of_one_kind(run: Run, value: Any) -> Any:
+    """An argument to differentiate by, or the ints that it is in all rows that run. Parts these where they differ in that."""
+    inner = primal(read(value))
+    kept = of_one_kind(run, inner)
+    return value if kept is inner or is_inexact(kept) else kept
 
 
 def _call(run: Run, transform: Transform, arguments: list[Any], keywords: dict[str, Any], site: Site) -> Any:

@@ -98,8 +98,9 @@ class Group:
 
     def pick(self, xp: Any, value: Any, index: Any, group: Group) -> Lanes:
         """The rows `index` of a value with the rows of this group, as the rows of `group`."""
-        array = with_rows(spread(xp, value, self), self)
-        return Lanes(array[at(array, index)], group)
+        lanes = spread(xp, value, self)
+        array = lanes.array
+        return of_kinds(array[at(array, index)], group, None if lanes.ints is None else lanes.ints[index])
 
     def place(self, xp: Any, value: Any, index: Any, group: Group | None) -> Any:
         """The opposite: rows added up at the rows `index` of `group`, 0 elsewhere; of no group the sum of all. No row is
@@ -121,37 +122,47 @@ class Group:
             if type(value) is Lanes:
                 raise UnrelatedError
             return Lanes(contiguous(xp, _to_last(array, axis)), self)
-        array = _to_last(spread(xp, value, parent).array, axis)
-        return Lanes(xp.ascontiguousarray(array).reshape(*array.shape[:-2], self.size), self)
+        outer = spread(xp, value, parent)
+        array = _to_last(outer.array, axis)
+        ints = None if outer.ints is None else outer.ints[self.origin]
+        return of_kinds(xp.ascontiguousarray(array).reshape(*array.shape[:-2], self.size), self, ints)
 
     def fold(self, xp: Any, value: Any, axis: int) -> Any:
         """The opposite: the rows of this group as an axis of values with the rows of its parent."""
         parent = self.parent
-        array = spread(xp, value, self).array
+        lanes = spread(xp, value, self)
+        array = lanes.array
         if parent is None:
             return contiguous(xp, _from_last(array, axis))
         array = array.reshape(*array.shape[:-1], parent.size, self.each)
-        return Lanes(xp.ascontiguousarray(_from_last(array, axis)), parent)
+        ints = None if lanes.ints is None else lanes.ints.reshape(parent.size, self.each).all(axis=1)
+        return of_kinds(xp.ascontiguousarray(_from_last(array, axis)), parent, ints)
 
     def merge(self, xp: Any, parts: Sequence[Any], indices: Sequence[Any], groups: Sequence[Group]) -> Lanes:
         """Values of several groups as one: part `k` at the rows `indices[k]` of this group, which are those of `groups[k]`."""
-        arrays = [spread(xp, part, group).array for part, group in zip(parts, groups, strict=True)]
-        total = xp.empty((*arrays[0].shape[:-1], self.size), xp.result_type(*arrays))
-        for array, index in zip(arrays, indices, strict=True):
-            total[at(total, index)] = array
-        return Lanes(total, self)
+        lanes = [spread(xp, part, group) for part, group in zip(parts, groups, strict=True)]
+        total = xp.empty((*lanes[0].array.shape[:-1], self.size), xp.result_type(*[part.array for part in lanes]))
+        for part, index in zip(lanes, indices, strict=True):
+            total[at(total, index)] = part.array
+        if total.dtype.kind != "f" or {(part.ints is None, part.dtype.kind) for part in lanes} == {(True, "f")}:
+            return Lanes(total, self)
+        ints = xp.empty(self.size, bool)
+        for part, index in zip(lanes, indices, strict=True):
+            ints[index] = part.dtype.kind == "i" if part.ints is None else part.ints
+        return of_kinds(total, self, ints)
 
     def __repr__(self) -> str:
         return f"<group of {self.size} rows at depth {self.depth}>"
 
 
 class Lanes:
-    """A value a row: `array` has the value's axes, and the rows last."""
+    """A value a row: `array` has the value's axes, and the rows last. `ints` says in which rows floats stand for ints, where
+    rows with an int joined others with a float; it is None where all rows have the same kind of number."""
 
-    __slots__ = ("array", "group")
+    __slots__ = ("array", "group", "ints")
 
-    def __init__(self, array: Any, group: Group) -> None:
-        self.array, self.group = array, group
+    def __init__(self, array: Any, group: Group, ints: Any = None) -> None:
+        self.array, self.group, self.ints = array, group, ints
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -231,7 +242,7 @@ def narrow(value: Any, group: Group) -> Any:
         return value
     known = group.taken.get(id(value))
     if known is not None:
-        return Lanes(known[1], group)
+        return of_kinds(known[1], group, _ints_of(value, group))
     if not group.within(value.group):
         raise UnrelatedError
     parent = group.parent
@@ -239,7 +250,18 @@ def narrow(value: Any, group: Group) -> Any:
     array, way = (value.array, group.way_to(value.group)) if known is None else (known[1], group.origin)
     taken = array.take(way, axis=-1) if hasattr(array, "take") else type(array)((*array.shape[:-1], group.size), array.dtype)
     group.taken[id(value)] = value, taken  # no lanes, which know the group: nobody collects cycles while a program runs
-    return Lanes(taken, group)
+    return of_kinds(taken, group, _ints_of(value, group))
+
+
+def _ints_of(value: Lanes, group: Group) -> Any:
+    return None if value.ints is None else value.ints[group.way_to(value.group)]
+
+
+def of_kinds(array: Any, group: Group, ints: Any) -> Lanes:
+    """Floats of a group that stand for ints in these rows; the ints themselves where they do in all."""
+    if ints is None or not ints.any():
+        return Lanes(array, group)
+    return Lanes(array.astype("int64"), group) if ints.all() else Lanes(array, group, ints)
 
 
 def at(array: Any, rows: Any) -> Any:
@@ -258,9 +280,9 @@ def with_rows(value: Any, group: Group) -> Any:
 
 def spread(xp: Any, value: Any, group: Group) -> Lanes:
     """A value as lanes of `group`, each row with its own copy of what they share."""
-    array = with_rows(value, group)
     if type(value) is Lanes:
-        return Lanes(array, group)
+        return narrow(value, group)  # type: ignore[no-any-return]
+    array = with_rows(value, group)
     array = xp.asarray(array)
     shape = (*array.shape[:-1], group.size) if array.ndim else (group.size,)
     return Lanes(xp.ascontiguousarray(xp.broadcast_to(array, shape)), group)
