@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import gradcli
+from gradcli.engine.backends.tiers import AT_ONCE, INTERPRETED, NATIVE, WRITTEN, only
 from gradcli.ops import OPS
 from gradcli.ops.op import Op
 
@@ -156,3 +157,14 @@ def test_an_int_is_compared_with_a_float_as_a_float() -> None:
     for a, b in (("9007199254740993", "9007199254740992.0"), ("array([9007199254740993])", "9007199254740992.0")):
         assert outputs(f"output y = all({a} == {b})")["y"]
         assert not outputs(f"output y = all({a} == 9007199254740992)")["y"]
+
+
+@pytest.mark.parametrize("asked", ["grad(f)(x) * n", "n * grad(f)(x)", "vjp(f)(x, 1) * n", "grad(f)(x)", "grad(f)(x) + n"])
+def test_a_derivative_that_is_a_number_makes_floats_of_ints(asked: str) -> None:
+    text = (
+        f"fn row(x, u, n) {{ f = fn(z) = z + u; return {asked} }}\n"
+        "var x = 1.3\nfor i in range(5) { y = row(x * 0.5, 0.3, i) }\ny = row(x, 0.2, 5)\noutput y"
+    )
+    for tier in (INTERPRETED, WRITTEN, NATIVE):
+        with only(tier, AT_ONCE._replace(evaluations=2)):
+            assert type(gradcli.load(source=text).run({}).outputs["y"]) is float

@@ -10,7 +10,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+import gradcli
 from gradcli.engine.backends.backend import CPU
+from gradcli.engine.backends.tiers import AT_ONCE, INTERPRETED, NATIVE, WRITTEN, only
 from gradcli.engine.formulas.compound import cotangents, differentiate
 from gradcli.engine.formulas.formula_source import FormulaSource
 from gradcli.engine.formulas.functions import array_by_name
@@ -167,3 +169,15 @@ def test_any_formula(formula: Formula) -> None:
         expected = source.function("x0, x1", value, lambda name: array_by_name(CPU, name))(x, y)
     found, expected = np.broadcast_to(found, x.shape) + 0.0, np.broadcast_to(expected, x.shape)
     np.testing.assert_array_equal(found, expected)
+
+
+def test_conditions_compare_derivatives_and_those_that_are_numbers() -> None:
+    text = (
+        "fn f(z) = z * 2 + 1.5 * z * z\n"
+        "fn row(x, u) { s = x; if -0.5 < grad(f)(x * u) <= u { s = s * u }; if 0.5 < grad(grad(f))(x) { s = s * 3 }; return s }\n"
+        "output vmap(row)(array([0.5, -1.0, 2.0, 3.0]), array([0.5, 9.0, 0.1, 30.0]))"
+    )
+    for tier in (INTERPRETED, WRITTEN, NATIVE):
+        with only(tier, AT_ONCE._replace(evaluations=2)):
+            (found,) = gradcli.load(source=text).run({}).outputs.values()
+        np.testing.assert_array_equal(found, [1.5, -3.0, 6.0, 9.0])

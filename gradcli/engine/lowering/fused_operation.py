@@ -37,8 +37,9 @@ class FusedOperation:
                 return None
             self._key = key_of(formula)
             self._site = Site(self._op(formula), self._plan.ops[-1].site.span)
-        # What is read as a derivative is one by numbers: of a vector it would be one element by itself.
-        if shape and self._site is not None and self._site.op.category == "derivatives":
+        # What is read as a derivative is one by numbers: of a vector it would be one element by itself. And a bool doesn't say
+        # whether the derivatives that it compares are finite, which decides how they are computed.
+        if (shape or self._compares) and self._site is not None and self._site.op.category == "derivatives":
             return None
         return self._site
 

@@ -67,6 +67,8 @@ class FusedRows(FusedOperation):
         # Sweeps inside a sweep that is recorded go through `apply`, which has no use for partials.
         by = active if recorded and (run.once or run.recordings == 1) else ()
         y, *partials = value_function(backend, self._key, wholes, by)(whole, *inner)
+        if shape_of(y) != whole:  # of a formula that turned out to be a number
+            y = backend.xp.full(whole, y)
         if site.op.category == "derivatives" and not backend.is_finite(y):  # where its products must be the strict ones
             return apply(run, site, tuple(values))
         value = Lanes(y, group)

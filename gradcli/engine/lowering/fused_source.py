@@ -206,6 +206,9 @@ class _Writer:
         kind, value = ref
         if kind != "number":
             return (self.values if kind == "leaf" else results)[int(value)]
+        return self._number(value)
+
+    def _number(self, value: Any) -> _Value:
         name = f"c{len(self.names)}_"
         self.names[name] = value
         return _Value(name, type(value).__name__)
@@ -218,8 +221,12 @@ class _Writer:
         if any(operand.formula is not None for operand in operands):
             formulas = [self._constant(o) if o.formula is None else o.formula for o in operands]
             if is_reading:
+                formula = substitute(forward_formula(op), dict(enumerate(formulas)))
+                if formula.kind == "number":  # which makes floats of ints that it meets, by a product with 1.0 too
+                    self.inactive.append(f"t{j}_ = {self._number(formula.value).text}")
+                    return _Value(f"t{j}_", "float")
                 self.read = True
-                return _Value("", "float", substitute(forward_formula(op), dict(enumerate(formulas))))
+                return _Value("", "float", formula)
             return _Value("", "float", Formula(op.name, None, tuple(formulas)))
         on_ints = all(operand.kind == "int" for operand in operands)
         texts = [operand.text for operand in operands]
