@@ -157,8 +157,14 @@ NODES = st.recursive(
 POINTS = np.array([[0.0, -0.0, 1.0, -1.0, 0.3, -2.5, 1e200, -1e-200, math.inf, math.nan]])
 
 
+THREE_OVER_X = Formula(
+    "mul", None, (Formula("number", 3.0), Formula("pow", None, (Formula("operand", 0), Formula("number", -1.0))))
+)
+
+
 @settings(max_examples=150, deadline=None)
 @given(NODES)
+@example(THREE_OVER_X)
 @example(Formula("pow", None, (Formula("pow", None, (Formula("number", 3.0), Formula("number", -3.0))), Formula("number", 3.0))))
 def test_any_formula(formula: Formula) -> None:
     x, y = np.repeat(POINTS, 10, axis=1), np.tile(POINTS, 10)

@@ -150,13 +150,14 @@ class Rewriting:
         if b.kind == "neg":
             return self._node("neg", None, (self._node("mul", None, (a, b.arguments[0])),))
         if _is_real(a) and b.kind in ("mul", "div") and _is_real(inner := b.arguments[0]):
-            # A power of two changes no digits. Both factors are above 1 or both below, so the inner
-            # result overflows only if this one does.
+            # A power of two changes no digits, but a quotient is rounded before the other factor
+            # comes. Both factors are above 1 or both below, so the inner result overflows only if
+            # this one does.
             factor, sizes = a.value * inner.value, (abs(a.value), abs(inner.value))
             if (
                 (min(sizes) >= 1 or max(sizes) <= 1)
                 and math.isfinite(factor)
-                and (_is_power_of_two(a) or _is_power_of_two(inner))
+                and (_is_power_of_two(a) or (b.kind == "mul" and _is_power_of_two(inner)))
             ):
                 return self._node(b.kind, None, (self._number(factor), b.arguments[1]))
         return None
