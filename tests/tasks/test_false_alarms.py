@@ -39,6 +39,16 @@ def test_badly_conditioned_gradients(text: str, sympy: bool) -> None:
     assert found.exit_code == 0
 
 
+@pytest.mark.parametrize("inner", ["(exp(1e-5 * x) - 1.0) * 1e5", "((x + 1e6) - 1e6)", "(1.0 - cos(1e-3 * x)) * 1e5"])
+@pytest.mark.parametrize(
+    "outer", ["gammainc(30.0 + tanh({0}), 25.0 + y)", "sin({0} * y)", "betainc(2.5, 3.5, expit(sin({0}) + y))"]
+)
+def test_second_derivatives_with_digits_lost_before_the_other_variable(inner: str, outer: str) -> None:
+    """Rounding of what depends on one variable alone moves the second derivative by both."""
+    text = f"var x = 1.5151255092382967\nvar y = 0.3838049540829682\noutput q = y + {outer.format(inner)}"
+    assert alarms(checked(Program(text, 0, 2), True)) == []
+
+
 @pytest.mark.parametrize("sympy", [True, False])
 def test_random_programs(sympy: bool) -> None:
     for program in programs(seed=3, count=6, statements=1):

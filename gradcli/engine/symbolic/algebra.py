@@ -18,6 +18,7 @@ from ...ops import OPS
 from ...ops.formula import Formula
 from ...ops.op import Op
 from ..formulas.functions import forward_formula
+from . import hyperbolic
 from .exact import of_table
 
 
@@ -31,7 +32,7 @@ class Algebra:
     xp = np
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(sympy, name)
+        found = getattr(hyperbolic, name) if name in ("sinh", "cosh", "tanh") else getattr(sympy, name)
         if isinstance(found, sympy.Basic) or not callable(found):
             return found
         function = _on_arrays(found)

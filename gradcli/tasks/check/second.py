@@ -9,7 +9,7 @@ from typing import Any
 
 from ...diagnostics import GradcliError
 from ...engine.ad.continuation import NotAnalyticError
-from ...engine.ad.derivatives import gradients, seeing_itself
+from ...engine.ad.derivatives import gradients, number_of, seeing_itself
 from ...engine.ad.history import History, rounding
 from ...engine.backends.backend import CPU, is_complex
 from ...engine.values.boxes import primal
@@ -198,13 +198,13 @@ def _sympy(judge: SecondJudge) -> Estimate:
 
 
 def _rounding(case: Case, first: Direction, lasts: Sequence[Direction]) -> float:
-    """How far other rounding errors take a second derivative, by forward mode over the backward pass."""
-    answer = case.point.kept[1]
-    vectors = {}
-    for direction in lasts:
-        source = answer.sources[direction.variable]
-        vectors[source.number] = seed_of(read(source), direction.vector)
-    history = _backward_pass(case, first.variable, set(vectors))
+    """How far other rounding errors take a second derivative, by forward mode over the backward pass: errors in all that
+    depends on any variable."""
+    sources = case.point.kept[1].sources
+    moved = {direction.variable: direction.vector for direction in lasts}
+    vectors = {sources[name].number: seed_of(read(sources[name]), vector) for name, vector in moved.items()}
+    numbers = {number for source in sources.values() if (number := number_of(source)) is not None}
+    history = _backward_pass(case, first.variable, numbers)
     if history is None:
         return 0.0
 
