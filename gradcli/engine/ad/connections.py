@@ -59,13 +59,13 @@ def _reaches_past(targets: Sequence[Traced], source: Traced) -> bool:
     return not origins.isdisjoint(needed)  # what is left are leaves
 
 
-def verify_connected(
+def connected(
     run: Run, targets: Sequence[Traced], wanted: set[int], segments: list[Segment], marked: set[int] | None
-) -> None:
-    """Parts the rows that run where a source is connected in some of them only. Nothing is to be told where none ever ran
-    without the others."""
+) -> set[int]:
+    """The sources in `wanted` without those that are connected in none of the rows that run. Parts the rows where a source is
+    connected in some of them only."""
     if run.group is None or not run.group.outermost().divided:
-        return
+        return wanted
     connections = _Connections(run, run.group)
     found = connections.found
     for value, number, _ in targets:
@@ -74,10 +74,11 @@ def verify_connected(
         connections.pass_back(record)
     sources = wanted & found.keys()
     made = connections.made(targets, {n for n in sources if n >= 0})
-    for number in sources:
-        rows = found[number] & made.get(number, connections.all)
-        if rows != connections.all:
-            raise ApartError(run.group, run.backend.xp.asarray(connections.labels(rows)))
+    rows = {number: found[number] & made.get(number, connections.all) for number in sources}
+    for some in rows.values():
+        if some not in (0, connections.all):
+            raise ApartError(run.group, run.backend.xp.asarray(connections.labels(some)))
+    return wanted - {number for number, some in rows.items() if not some}
 
 
 class _Connections:

@@ -18,7 +18,7 @@ from ..trace.tape import Segment, Traced, reachable
 from ..trace.windows import Window, dependents
 from ..values.boxes import primal
 from ..values.lanes import Lanes
-from .connections import verify_connected
+from .connections import connected
 from .plain_sweep import Sweep
 from .recorded_sweep import RecordedSweep
 
@@ -50,7 +50,7 @@ def sweep(
         return {n: c for part in parts for n, c in sweep(run, seeds, part, recorded, window, since, bodies).items()}
     way = between([target for target, _ in seeds], wanted, window, since, bodies)
     if since is None:  # derivatives of functions are zero where they aren't connected
-        verify_connected(run, [target for target, _ in seeds], wanted, way.segments, way.marked)
+        wanted = connected(run, [target for target, _ in seeds], wanted, way.segments, way.marked)
     return pulled(run, seeds, wanted, recorded, way, bodies, walk)
 
 

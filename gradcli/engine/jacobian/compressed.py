@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ...ops import OPS
-from ..ad.connections import verify_connected, verify_same
+from ..ad.connections import connected, verify_same
 from ..ad.derivatives import differentiable, number_of, zeros_like
 from ..ad.reverse import between
 from ..backends.backend import count, dtype_name, is_complex, is_inexact, shape_of
@@ -115,7 +115,8 @@ class _Jacobian:
         way = segments, marked, self.ends = between([target], set(by), window, since)
         if since is None:
             verify_same(run, [target], by.values())
-            verify_connected(run, [target], set(by), segments, marked)
+            left = connected(run, [target], set(by), segments, marked)
+            by = {n: source for n, source in by.items() if n in left}
         self.records, needed = path(segments, marked, {target[1]})
         self.sources = {n: source for n, source in by.items() if n in needed and (marked is None or n in marked)}
         self.likes = {n: primal(read(source)) for n, source in self.sources.items()}
