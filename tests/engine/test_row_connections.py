@@ -17,7 +17,8 @@ PROGRAMS = {
     "what is computed of it": "s = x\nif x > 0 { s = 0.5 }\np = s * s\ng = grad(p * x, p, unconnected = \"zero\")",
     "itself": "s = x\nif x > 0 { s = 0.5 }\ng = vjp(s, s, u)\nif g == none { g = -7.0 }",
     "twice": "s = x\nif x > 0 { s = 0.5 }\nif u > 0 { s = s * x } else { s = 2.0 }\ng = grad(s * u, s, unconnected = \"zero\")",
-    "in none of the rows that ask": "s = x\nif x > 0 { s = 0.5 }\np = s * s\ng = 1.0\nif x > 0 { g = grad(p, x); if g == none { g = -7.0 } }",
+    "in none of the rows that ask": "s = x\nif x > 0 { s = 0.5 }\np = s * s\ng = 1.0\n"
+    "if x > 0 { g = grad(p, x); if g == none { g = -7.0 } }",
     "in none, by a Jacobian": "s = x\nif x > 0 { s = 0.5 }\np = [s * s, s]\ng = 1.0\n"
     "if x > 0 { g = jacobian(array(p), x); if g == none { g = -7.0 } else { g = sum(g) } }",
     "in a branch of others": "t = x\nif x > 0 { t *= 0.5 }\ns = t\ng = 0.0\n"
