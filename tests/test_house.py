@@ -138,7 +138,7 @@ def test_no_circle_of_imports() -> None:
 
 # ---- what docs/architecture.md shows of it ----
 
-TOUR = (HOUSE.parent / "docs" / "architecture.md").read_text(encoding="utf-8")
+TOUR = (Path(__file__).parent.parent / "docs" / "architecture.md").read_text(encoding="utf-8")
 ARROWS = re.findall(r"^ +(\w+) --> (\w+)$", TOUR, re.M)
 SHOWN = {room for arrow in ARROWS for room in arrow}
 FRONT = {"evaluator", "row_runs"}  # the files of the engine that are in no room of it
