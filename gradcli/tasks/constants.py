@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from ..diagnostics import Diagnostic, GradcliError, Source
-from ..engine.compilation.compiled import Compiled as Compiled
 from ..engine.evaluator import compile_program, execute, new_run
 from ..engine.values.kinds import (
     describe,

@@ -8,8 +8,7 @@ from typing import Any
 
 from ..diagnostics import Diagnostic, GradcliError
 from ..engine.backends.backend import ieee
-from ..engine.compilation.compiled import Compiled as Compiled
-from ..engine.compilation.compiled import deep_stack
+from ..engine.compilation.compiled import Compiled, deep_stack
 from ..engine.evaluator import execute, new_run, release
 from ..engine.operations.instances import named_variables
 from ..engine.trace.run import Run

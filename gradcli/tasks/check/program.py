@@ -17,13 +17,6 @@ from ...platform.collector import collector_paused
 from ..answer import Answer, prepare
 from ..evaluation import Options
 
-FEW = 4  # elements that are looked at one by one; of more, random directions are
-DIRECTIONS = 2
-TINY_SHARE = 1e-3  # of the largest element
-FIRST_STEPS = 1000  # statements
-LONG = 1000  # operations
-MANY_ROWS = 100_000
-
 
 @contextmanager
 def quiet() -> Iterator[None]:
